@@ -85,12 +85,12 @@ def page(found, missing, device):
     few = ", ".join(f"{name} {count}" for name, count in FEW.items())
     return f"""# What each part of `accurate` is worth
 
-This page shows which parts of the preset `accurate` matter. `python benchmarks/ablation.py` makes this page. The table shows accuracy in percent on the validation graphs of the fixed folds, mean ± standard deviation over the folds. Models are trained on the training graphs; test graphs are not used. Each dataset has ten folds, large ones fewer ({few}), and one draw of the weights.
+This page shows which parts of the preset `accurate` matter. `python benchmarks/ablation.py` makes this page. The table shows accuracy in percent on the validation graphs of the fixed folds, mean ± standard deviation over the folds. Models are trained on the training graphs; test graphs are not used. Each dataset has ten folds, large ones fewer ({few}), and one draw of the reservoir weights.
 
 *Difference* is the mean difference to the preset over the datasets ± its standard error, with paired folds. *Core s* are the core-seconds of the whole row{on}.
 
 {chr(10).join(lines)}
-{"" if not missing else f"{chr(10)}Still to be run: {', '.join(missing)}.{chr(10)}"}"""
+{"" if not missing else f"{chr(10)}Still to be run: {'; '.join(missing)}.{chr(10)}"}"""
 
 
 def main():

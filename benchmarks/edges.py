@@ -108,7 +108,7 @@ def main():
         lines.append([name, CARRIED.get(name, ""), *cells, f"{100 * counts['accuracy_mean']:.1f}"])
     page = f"""# What edges carry
 
-This page shows how much labels and attributes of edges contribute. `python benchmarks/edges.py --molecules FOLDER` makes this page. The first table shows mean test accuracy in percent of the preset `accurate`, retrained in each of ten stratified folds with three draws of the weights. Folds and draws are the same with and without gates. *Gain* is the mean difference over the folds ± its standard error. *signs* is the preset. The last column is the baseline `wl`, which also uses edge labels.
+This page shows how much labels and attributes of edges contribute. `python benchmarks/edges.py --molecules FOLDER` makes this page. The first table shows mean test accuracy in percent of the preset `accurate`, retrained in each of ten stratified folds with three draws of the reservoir weights. Folds and draws are the same with and without gates. *Gain* is the mean difference over the folds ± its standard error. *signs* is the preset's own setting. The last column is the baseline `wl`, which also uses edge labels.
 
 We chose signs and the share of gated units, one half, on validation graphs (`--on-validation`). Gates on all units, on three quarters of them, or in the first block only had similar accuracy.
 
@@ -122,7 +122,7 @@ We chose signs and the share of gated units, one half, on validation graphs (`--
             rows.parent.mkdir(parents=True, exist_ok=True)
             molecules(given.molecules, rows)
         page += f"""
-The second table shows mean test ROC-AUC in percent on ogbg-molhiv ± its standard error over {DRAWS} draws of the weights. The dataset has 41,127 molecules, the official scaffold split, and OGB's nine atom and three bond categories. Models are trained on training and validation molecules.
+The second table shows mean test ROC-AUC in percent on ogbg-molhiv ± its standard error over {DRAWS} draws of the reservoir weights. The dataset has 41,127 molecules, the official scaffold split, and OGB's nine atom and three bond categories. Models are trained on training and validation molecules.
 
 | class weights | none | signs | gain of signs |
 |---|--:|--:|--:|

@@ -124,7 +124,7 @@ def page(names, found, embedding, others):
 
     def below(title):
         loss = sum(accurate[name] - 100 * found[title, name]["accuracy_mean"] for name in names) / len(names)
-        return f"{abs(loss):.1f} points {'below' if loss > 0 else 'above'} it"
+        return f"{abs(loss):.1f} points {'below' if loss > 0 else 'above'} `accurate`"
 
     fresh = [line(["", *OTHERS]), line(["---", *["--:"] * len(OTHERS)])]
     fresh += [line([title, *[share(others.get((title, name))) for name in OTHERS]]) for title in OTHER_MODELS]
@@ -136,19 +136,19 @@ def page(names, found, embedding, others):
         passes += [line([title + words, *[f"{seconds:.2f}" for seconds in times[title]]]) for title in OURS]
         for title in OURS[1:]:
             part = [f"{part / whole:.0%}" for part, whole in zip(times[title], times[OURS[0]])]
-            shares.append(line([f"{title}, of {OURS[0]}{words}", *part]))
+            shares.append(line([f"{title}, relative to {OURS[0]}{words}", *part]))
             of_all[title, place] = f"{sum(times[title]) / sum(times[OURS[0]]):.0%}"
     time_of = lambda title: f"in {of_all[title, 0]} of its embedding time over all sets ({of_all[title, 1]} with preparing)"
     return f"""# One preset on eight datasets
 
-This page shows how accurate the preset `accurate` is on eight datasets, how long it takes, and how we found it. `python benchmarks/fair.py` makes this page. The first table shows accuracy in percent on the ten fixed folds of the [fair comparison](https://arxiv.org/abs/1912.09893): mean ± standard deviation over the folds, each the mean of three draws of the weights.
+This page shows how accurate the preset `accurate` is on eight datasets, how long it takes, and how we found it. `python benchmarks/fair.py` makes this page. The first table shows accuracy in percent on the ten fixed folds of the [fair comparison](https://arxiv.org/abs/1912.09893): mean ± standard deviation over the folds, where each fold counts with its mean over three draws of the random reservoir weights.
 
 - `accurate` is one configuration for all datasets, without search. In each fold, its feature map, the options that leave-one-out chooses (structure columns, the weight of colours, the width of the Gaussian), and the scales, landmarks and penalty of its readout are fitted on that fold's training and validation graphs alone (`stepwell evaluate NAME --preset accurate --splits FILE`).
-- `paper` searches radius, scalings (ten configurations) and penalty on the validation graphs. It and the baselines scale features on all graphs, without labels.
+- `paper` searches radius, scalings (ten configurations) and penalty on the validation graphs. `paper` and the baselines scale features on all graphs, without labels.
 
 {chr(10).join(head + ours + published)}
 
-`accurate` is above the best trained network of the table on {len(above)} of {len(names)} datasets, and above every published figure on these folds on {len(above_any)}{"" if not behind else " (not on " + "; ".join(behind) + ")"}.{" Our own baselines ahead of it, with the standard error of the mean difference over the folds: " + ", ".join(ahead) + "." if ahead else " None of our own baselines is ahead of it on any of them."} The two kernel rows come from another protocol with other folds, so small differences to them mean little.
+`accurate` is above the best trained network of the table on {len(above)} of {len(names)} datasets, and above every published figure on these folds on {len(above_any)}{"" if not behind else ", but not on " + "; ".join(behind)}.{" Our own baselines ahead of it, with the standard error of the mean difference over the folds: " + ", ".join(ahead) + "." if ahead else " None of our own baselines is ahead of it on any of them."} The two kernel rows come from another protocol with other folds, so small differences to them mean little.
 
 ## What it costs
 
@@ -160,18 +160,18 @@ Seconds of one pass over all graphs on one thread, without pooling (best of thre
 
 {chr(10).join(head + passes + shares)}
 
-Fewer sweeps and units save most of that time at little cost. *two sweeps* is on average {below(OURS[1])}, {time_of(OURS[1])}. *Graclus* has the same sweeps and units and is {below(OURS[2])}, {time_of(OURS[2])}. The difference of the two is the effect of pooling itself: it saves a little embedding time, and nothing if graphs are prepared for one pass only. (96 units are a multiple of the vector width. We had seen the figures of 100 units when we decided that.)
+Fewer sweeps and units save embedding time at little cost. *two sweeps* is on average {below(OURS[1])}, {time_of(OURS[1])}. *Graclus* has the same sweeps and units and is {below(OURS[2])}, {time_of(OURS[2])}. The difference between *two sweeps* and *Graclus* is the effect of pooling itself: pooling saves a little embedding time, and nothing if graphs are prepared for one pass only. (96 units are a multiple of the vector width. We had seen the figures of 100 units when we chose 96.)
 
 ## How each row was made
 
 {chr(10).join(f"- {title}: `stepwell evaluate NAME --splits FILE {' '.join(model)} --json`" for title, model in MODELS.items())}
 {chr(10).join(f"- {title}: {source}" for title, _, source, _ in PUBLISHED)}
 
-A dash marks a figure that we do not have. Our Weisfeiler–Lehman baselines take half an hour on COLLAB; [baselines](tables/baselines.md) has the accuracy of the counts on other folds. Core-seconds come from 16 virtual cores of an Intel Xeon, on which eight datasets ran at a time; they are higher than on an idle machine. The last two rows of Stepwell on REDDIT-BINARY and COLLAB were run when leave-one-out could also choose the weight 8 for colours, which it chose for `accurate` on neither of them.
+A dash marks a figure that we do not have. Our Weisfeiler–Lehman baselines take half an hour on COLLAB; [baselines](tables/baselines.md) has the accuracy of the counts on other folds. Core-seconds come from 16 virtual cores of an Intel Xeon, on which eight datasets ran at a time; they are higher than on an idle machine. The rows *two sweeps* and *Graclus* on REDDIT-BINARY and COLLAB were run when leave-one-out could also choose the weight 8 for colours; for `accurate`, it chose that weight on neither dataset.
 
 ## How the preset was found
 
-We tried options on the training and validation graphs of these eight datasets ([what each part is worth](ablation.md)), never on the test graphs of the same fold. But with ten folds, the validation graphs of one fold are test graphs of others. So read the first row as that of a method designed on such data. One more thing was seen: when leave-one-out could also choose the weight 8 for colours, NCI1 had 84.4 on its test graphs. We then compared four variants on validation graphs of 14 datasets and took the best, which lacks that weight (mean 78.49; with it 78.45). The next table shows other datasets, with ten folds drawn by us. The last four had no part in the choice of the kernel and of the options that `--choose` compares; validation graphs of the others had. Validation graphs of all of them but Synthie, DHFR and b-hard helped to design the gates of edges.
+We tried options on the training and validation graphs of these eight datasets ([what each part is worth](ablation.md)), never on the test graphs of the same fold. But with ten folds, the validation graphs of one fold are test graphs of others. So read the first row as that of a method designed on such data. We also saw one test score: when leave-one-out could also choose the weight 8 for colours, NCI1 had 84.4 on its test graphs. We then compared four variants on validation graphs of 14 datasets and took the best, which does not offer that weight (mean 78.49; with it 78.45). The next table shows other datasets, with ten folds drawn by us. The last four had no part in the choice of the kernel and of the options that `--choose` compares; validation graphs of the others had. Validation graphs of all of them but Synthie, DHFR and b-hard helped to design the gates of edges.
 
 {chr(10).join(fresh)}
 """

@@ -337,12 +337,12 @@ def shown(metric, values):
 #: Remarks for the reader about the runs of a set.
 NOTES = {
     "ogbg-molhiv": (
-        "Test scores of one draw with two weights of the kernel had been seen when the margin of `--choose` was "
-        "widened for rare classes, so this table is not blind to the test molecules."
+        "We had seen test scores of one draw, for two weights of the colours in the kernel, when we widened the margin "
+        "of `--choose` for rare classes. So this table is not blind to the test molecules."
     ),
     "Peptides-func": (
         "Fingerprints are far ahead here: peptides are chains of a few amino acids, whose presence ECFP4 counts record "
-        "directly. Use them for such molecules."
+        "directly. Use fingerprints for such molecules."
     ),
 }
 

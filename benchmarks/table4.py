@@ -33,14 +33,15 @@ OURS = {
 SLIPS = {("b-easy", "ndp", 1): 701.4}
 
 CLIQUES = (
-    "Graphs made of cliques, most of them with a multiple largest eigenvalue: there is no one top eigenvector, and"
-    " the paper's solver gives any of them with any sign, so that about half of the vertices are kept (with SciPy's"
-    " eigsh from a random start 9.9 and 5.0 for IMDB-BINARY, 6.5 and 3.2 for IMDB-MULTI). Stepwell keeps the side of"
-    " the entry of largest modulus, which is the smaller side more often than not."
+    "These graphs are made of cliques, and most of them have a multiple largest eigenvalue. So they have several top"
+    " eigenvectors; the paper's solver returns any of these with any sign, and keeps about half of the vertices"
+    " (SciPy's eigsh from a random start keeps 9.9 and 5.0 for IMDB-BINARY, 6.5 and 3.2 for IMDB-MULTI). Stepwell"
+    " keeps the side of the entry of largest modulus, which is the smaller side more often than not."
 )
 REDDIT = (
-    "Hubs and leaves: the two sides of a cut differ much in size, so that the choice of the side decides. Stepwell"
-    " keeps that of the largest degree or entry, the paper that of its solver's sign."
+    "These graphs consist of hubs and leaves: the two sides of a cut differ much in size, so the choice of the side"
+    " decides the sizes. Stepwell keeps the side of the largest degree or entry; in the paper, the sign that the"
+    " solver returns chooses the side."
 )
 EXCEPTIONS = {
     ("ndp", "IMDB-BINARY"): CLIQUES,
@@ -49,7 +50,7 @@ EXCEPTIONS = {
     ("ndp", "REDDIT-BINARY"): REDDIT,
     ("ndp", "Mutagenicity"): (
         "The paper keeps .48 of the vertices on the first level and .46 of those on the second, Stepwell .48 and"
-        " .49. Its solver's sign decides which side that is."
+        " .49. In the paper, the sign that the solver returns chooses the side."
     ),
 }
 
@@ -150,8 +151,8 @@ def main():
         print(f"[{number}] {words}\n")
     print(
         "Limits: N and nnz within 8 % for Graclus and NMF; N within 5 % and nnz within 12 % for NDP. B-easy's nnz"
-        " after one NDP pooling is printed as 7014, more than 73 vertices can have; 701.4 is meant. A dash is where"
-        " the paper's run ended in a memory error."
+        " after one NDP pooling is printed as 7014, more than 73 vertices can have; 701.4 is meant. A dash marks"
+        " a run of the paper that ended in a memory error."
     )
     if absent:
         print(f"Not on this machine: {', '.join(dict.fromkeys(absent))}.")
@@ -165,7 +166,7 @@ This page compares the sizes of pooled graphs with the paper's. `python benchmar
 
 To compare like with like, the left columns are computed as the paper's figures were. Every vertex of the TU Dortmund graphs gets a self loop (`stats --self-loops`). The paper does not mention self loops, but with them NMF and Graclus agree with its nnz to 2 %, and without them NMF is up to {nmf} and Graclus up to {graclus} below. N of Graclus includes fake vertices, by a formula, because Stepwell makes none. NDP drops links below .01, after all levels are made (`--delta 0.01 --sparsify deferred`). B-easy and B-hard are other draws of the same distributions.
 
-According to the paper's text, delta is .1 and each pooling is applied to the pooled graph; these are Stepwell's own settings. On B-hard {flips} cuts were below one half and needed flips.
+According to the paper's text, delta is .1 and each pooling is applied to the pooled graph; Stepwell's own settings are the same. On B-hard, {flips} cuts held less than half of the edge weight, so NDP moved single vertices.
 """
 
 

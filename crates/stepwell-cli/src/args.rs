@@ -34,7 +34,9 @@ use crate::terminal::Terminal;
   stepwell embed MUTAG -o mutag.npy     a vector for every graph
   stepwell convert MUTAG mutag.parquet  the same graphs in another format
 
-'stepwell COMMAND --help' explains a command."
+'stepwell COMMAND --help' explains a command. In all help texts, 'the paper' is
+Bianchi, Gallicchio and Micheli, \"Pyramidal Reservoir Graph Neural Network\",
+Neurocomputing 470 (2022), https://doi.org/10.1016/j.neucom.2021.04.131."
 )]
 pub struct Arguments {
     /// Print only errors (serve: also warnings), no progress or notes
@@ -75,8 +77,8 @@ impl Sources {
 /// What every command that reads a dataset takes.
 #[derive(Args, Debug)]
 pub struct Input {
-    /// A path (.zip, a folder, .npz, .jsonl, .parquet, .csv with --smiles; - for JSON
-    /// lines on standard input) or a name (see 'stepwell datasets')
+    /// A path (.zip, a folder, .npz, .jsonl, .parquet, or with --smiles .csv or .tsv), '-' for JSON
+    /// lines on standard input, or a name (see 'stepwell datasets')
     #[arg(value_name = "DATASET")]
     pub dataset: OsString,
 
@@ -84,8 +86,10 @@ pub struct Input {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub data_seed: u64,
 
-    /// Columns of a .jsonl, .parquet or .csv file to use as targets instead of y. Several columns
-    /// (a,b,c) must hold numbers or 0/1; null is an unknown value
+    /// Columns of a .jsonl, .parquet, .csv or .tsv file to use as targets instead of y. A single
+    /// column holds classes (integers or strings) or numbers. If several are named (a,b,c), each
+    /// must be numeric (0/1 for no/yes). null, or an empty cell of a table, means that the value is
+    /// unknown
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub target: Vec<String>,
 

@@ -17,22 +17,25 @@ pub use crate::options::ReadoutArgs;
 use crate::options::{ConfigFile, ModelFlags, PoolFlags, blamed, dashed};
 
 /// The help text of `--preset` in commands that train a model.
-pub const PRESETS: &str = "Start from a preset: accurate, paper, vertices (for --level vertex) or reference (the paper's \
-     public code) [accurate; with --level vertex: vertices]. Brackets below show the values of paper and accurate";
+pub const PRESETS: &str = "Start from a preset: 'accurate', 'paper', 'vertices' (for --level vertex) or 'reference' (the \
+     paper's public code). The default is 'accurate', or 'vertices' with --level vertex. Square brackets below show the \
+     defaults of the presets 'paper' and 'accurate', not of the others; 'stepwell model FILE --json' shows all options of \
+     a saved model";
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Start from a preset: paper, accurate (several wide reservoirs, read in several ways),
-    /// vertices (for --level vertex) or reference (the paper's public code) [paper; with
-    /// --level vertex: vertices].
-    /// Brackets below show the values of paper and accurate
+    /// Start from a preset: 'paper', 'accurate' (several wide reservoirs, read in several ways),
+    /// 'vertices' (for --level vertex) or 'reference' (the paper's public code). The default is
+    /// 'paper', or 'vertices' with --level vertex. Square brackets below show the defaults of the
+    /// presets 'paper' and 'accurate', not of the others; 'stepwell model FILE --json' shows all
+    /// options of a saved model
     #[arg(long, value_name = "NAME", value_parser = named::<Preset>)]
     preset: Option<Preset>,
 
-    /// Read model options from a TOML file, which flags override: keys are preset and the model's
-    /// flags with underscores (preset = "paper", units = 100, spectral_radius = [0.5, 0.9],
-    /// lift = false, aggregate = ["sum", "max"])
+    /// Read model options from a TOML file; flags override the file. Keys are 'preset' and the names
+    /// of the model options, with underscores (preset = "paper", units = 100,
+    /// spectral_radius = [0.5, 0.9], lift = false, aggregate = ["sum", "max"])
     #[arg(long, value_name = "FILE", value_parser = ConfigFile::parser())]
     config: Option<ConfigFile>,
 

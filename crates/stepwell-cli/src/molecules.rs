@@ -71,7 +71,8 @@ pub struct MoleculeArgs {
     #[arg(long, value_name = "COLUMN", help_heading = "Molecules")]
     smiles: Option<String>,
 
-    /// Features of atoms and bonds: default or ogb [default, or the model's]
+    /// Feature set of atoms and bonds. If omitted: the set the model was trained on, or the set
+    /// 'default' if there is no model or it was not trained on SMILES
     #[arg(long, value_name = "SET", help_heading = "Molecules", requires = "smiles")]
     smiles_features: Option<FeatureSet>,
 
@@ -86,7 +87,8 @@ pub struct MoleculeArgs {
     )]
     smiles_errors: Errors,
 
-    /// Split by scaffold, 80 : 10 : 10, or by a column with train, validation or test
+    /// Split by scaffold (80 : 10 : 10 for training, validation and test), or by a column that holds
+    /// train, validation or test
     #[arg(long, value_name = "scaffold|COLUMN", help_heading = "Molecules", requires = "smiles")]
     smiles_split: Option<String>,
 

@@ -106,11 +106,8 @@ fn arguments(option: &'static OptionInfo) -> Vec<Arg> {
     }
     let usually_on = option.default() == Value::Bool(true);
     let help = help(option);
-    let (on_help, off_help) = if usually_on {
-        (String::new(), format!("Do not {}", uncapitalised(&help)))
-    } else {
-        (help, String::new())
-    };
+    let (on_help, off_help) =
+        if usually_on { (String::new(), inverse(option, &help)) } else { (help, String::new()) };
     let one = |id: String, other: String, help: String, hidden: bool| {
         flag(id).overrides_with(other).help(help).hide(hidden).action(ArgAction::SetTrue)
     };
@@ -159,6 +156,24 @@ fn read(option: &OptionInfo, text: &str) -> Result<Value, String> {
     }
 }
 
+/// The help text of the flag that turns an option off.
+fn inverse(option: &OptionInfo, help: &str) -> String {
+    match option.name {
+        // "Do not share" leaves open what happens instead.
+        "lift" => "Compute every vertex separately, even vertices that must have equal states (by default, \
+                   these are computed once)"
+            .to_owned(),
+        _ => format!("Do not {}", uncapitalised(help)),
+    }
+}
+
+/// Whether a preset turns on an option that is off by default.
+fn is_turned_on(option: &OptionInfo) -> bool {
+    let presets = [Preset::Paper, Preset::Accurate, Preset::Vertices, Preset::Reference];
+    option.default() == Value::Bool(false)
+        && presets.iter().any(|&preset| option.value(&ModelConfig::preset(preset)) == Value::Bool(true))
+}
+
 /// The help text of an option: its meaning, its values, and the values in the presets.
 fn help(option: &OptionInfo) -> String {
     let mut text = option.doc.trim_end_matches('.').to_owned();
@@ -167,9 +182,12 @@ fn help(option: &OptionInfo) -> String {
     }
     text = text.replace('`', "");
     match option.kind {
-        Kind::Choice(names) => text += &format!(" ({})", names.join(", ")),
-        Kind::Choices(names) => text += &format!(" (any of {})", names.join(", ")),
-        Kind::IntegerPerBlock | Kind::FloatPerBlock => text += " (one number, or one per block)",
+        // The meaning already explains all values.
+        Kind::Choice(names) if names.iter().all(|name| text.contains(&format!("'{name}'"))) => {}
+        Kind::Choice(names) => text += &format!(". Values: {}", names.join(", ")),
+        Kind::Choices(names) => text += &format!(". Any of: {}", names.join(", ")),
+        Kind::IntegerPerBlock | Kind::FloatPerBlock => text += ". One number, or one per block",
+        Kind::Bool if is_turned_on(option) => text += &format!(". Opposite: --{}", dashed(&off(option))),
         _ => {}
     }
     let [paper, accurate] =
@@ -394,7 +412,7 @@ mod tests {
             assert_eq!(distinct.len(), names.len(), "--{}: {names:?}", dashed(option.name));
         }
         let choose = option("choose").unwrap();
-        assert!(help(choose).contains("(any of structure, normalize, wl-weight, gaussian-width)"));
+        assert!(help(choose).contains(". Any of: structure, normalize, wl-weight, gaussian-width ["));
         let given = flags(choose, &["--choose".into(), "wl_weight,gaussian-width".into()]);
         assert_eq!(choose.value(&configured(given)), json!(["wl-weight", "gaussian-width"]));
     }

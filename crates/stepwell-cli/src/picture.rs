@@ -53,7 +53,7 @@ pub struct PictureArgs {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Print the figures behind the picture as one JSON object
+    /// Print the numbers behind the picture as one JSON object
     #[arg(long)]
     json: bool,
 }

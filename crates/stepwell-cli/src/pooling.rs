@@ -7,8 +7,15 @@ use stepwell::pool::Pooling;
 
 use crate::options::PoolFlags;
 
+const POOL: &str = "Pooling to apply. Values: none, graclus, nmf, ndp, kmis [none]";
+
+/// There are no states here.
+const REDUCE: &str = "Graclus, k-MIS: how a model would combine the states of merged vertices. Changes the matrix S that \
+     'stepwell coarsen' writes, but not the coarse graphs. Values: mean, sum, max [mean]";
+
 /// Poolings on top of each other.
 #[derive(Args, Debug)]
+#[command(mut_arg("pool", |pool| pool.help(POOL)), mut_arg("reduce", |reduce| reduce.help(REDUCE)))]
 pub struct PoolArgs {
     #[command(flatten)]
     flags: PoolFlags,

@@ -33,8 +33,9 @@ use crate::terminal::Terminal;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Protocol")]
 pub struct ProtocolArgs {
-    /// Search: draw this many configurations (spectral radius and scalings, unless given) and
-    /// choose one in every fold on its validation graphs [0: no search]
+    /// Search: draw this many configurations at random and choose one in every fold on its
+    /// validation graphs [0: no search]. A configuration is a spectral radius and two scalings;
+    /// values that you set are not drawn
     #[arg(long)]
     configs: Option<usize>,
 

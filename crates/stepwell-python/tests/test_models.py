@@ -162,7 +162,7 @@ def test_files_that_are_no_model(tmp_path):
     model.save(tmp_path / "m")
     newer = (tmp_path / "m").read_bytes().replace(rb'\"format\":3', rb'\"format\":9')
     (tmp_path / "newer").write_bytes(newer)
-    with pytest.raises(ValueError, match="in format 9; this version reads up to format 3: upgrade to read it"):
+    with pytest.raises(ValueError, match="in format 9; the installed version reads formats up to 3: upgrade to read it"):
         stepwell.load(tmp_path / "newer")
     with pytest.raises(ValueError, match="a model without a readout"):
         stepwell._stepwell.RawModel.load(str(tmp_path / "m")).classes

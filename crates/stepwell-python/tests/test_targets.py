@@ -223,7 +223,7 @@ def test_what_cannot_be_trained_on_is_said(graphs, labels):
     with pytest.raises(ValueError, match="target '1': expected both 0 and 1 among its values, found only 1"):
         model.fit(graphs, y)
     y[0, 1] = 2
-    with pytest.raises(ValueError, match="y: expected 0, 1 or NaN in several targets, found 2"):
+    with pytest.raises(ValueError, match="y: with several targets, expected 0, 1 or NaN, found 2"):
         model.fit(graphs, y)
     with pytest.raises(ValueError, match="train one model per target if targets are named classes"):
         model.fit(graphs, np.full((len(graphs), 2), "a"))
@@ -246,7 +246,7 @@ def test_sparse_targets_are_read(graphs, labels):
 
 def test_class_weights_of_other_classes_are_refused(graphs, labels):
     model = PyramidalReservoirClassifier(**SMALL, landmarks=0, class_weight={"toxic": 5.0})
-    with pytest.raises(ValueError, match="class_weight: expected weights for the labels 0 and 1 of several targets, found one for 'toxic'"):
+    with pytest.raises(ValueError, match="class_weight: with several targets, expected weights for the labels 0 and 1, found one for 'toxic'"):
         model.fit(graphs, labels)
 
 

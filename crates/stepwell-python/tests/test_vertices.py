@@ -197,7 +197,7 @@ def test_what_is_wrong_is_said(graph, labels):
     model = PyramidalReservoirNodeClassifier(**SMALL)
     for y, mask, told in (
         (labels[:5], None, "y: expected 60 values for graph 0, one per vertex, found 5"),
-        (np.full(60, -1), None, "y: expected a known target of at least one vertex"),
+        (np.full(60, -1), None, "y: expected a known target for at least one vertex"),
         (None, None, "y: expected the targets of vertices, as y="),
     ):
         with pytest.raises(ValueError, match=told.split("(")[0]):

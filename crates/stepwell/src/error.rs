@@ -65,7 +65,7 @@ pub enum Error {
     },
     /// An undirected edge is listed in both directions with different weights.
     #[error(
-        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same weight, make the graph directed, or, if the weights should add up, list the edge twice in the same direction"
+        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same weight, make the graph directed, or, to use the sum of the two weights, list the edge twice in the same direction"
     )]
     AsymmetricWeight {
         /// One end.
@@ -277,7 +277,7 @@ pub enum Error {
     Cancelled,
     /// Eliminating vertices would join more pairs of the remaining ones than the budget allows.
     #[error(
-        "dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise --fill-budget or add --approximate (in Python: fill_budget=, approximate=True)"
+        "dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of remaining vertices, more than the fill budget of {budget}; raise --fill-budget or add --approximate (in Python: fill_budget=, approximate=True)"
     )]
     FillBudget {
         /// The graph's position in its batch.
@@ -329,7 +329,7 @@ pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> 
 /// The error for a position that is not one of `count` positions.
 pub(crate) fn out_of_range(name: &'static str, count: usize, found: usize) -> Error {
     let expected = match count {
-        0 => "nothing, because there is none".to_string(),
+        0 => "no position, because there are none".to_string(),
         1 => "0".to_string(),
         _ => format!("0 to {}", count - 1),
     };
@@ -383,7 +383,7 @@ pub enum Unreadable {
     NotAModel,
     /// Written by a newer version.
     #[error(
-        "written by Stepwell {version} in format {found}; this version reads up to format {known}: upgrade to read it"
+        "written by Stepwell {version} in format {found}; the installed version reads formats up to {known}: upgrade to read it"
     )]
     Newer {
         /// The format of the file.

@@ -1,4 +1,4 @@
-//! Embeds graphs as vectors with reservoir networks and trains only a linear readout.
+//! Embeds graphs as vectors with reservoir networks and trains only a ridge regression on them.
 //!
 //! Stepwell implements the Pyramidal Reservoir Graph Neural Network of Bianchi, Gallicchio and
 //! Micheli. Every vertex has a state, and `H <- tanh(Ã H W + X V)` with fixed random `W` and `V` is

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use serde::Serialize;
+use serde_json::Value;
 use stepwell::pyramid::Level;
 use stepwell_data::{Dataset, LevelSummary, Untargeted, counted, files};
 
@@ -15,16 +17,25 @@ use crate::args::{Caching, Input};
 use crate::pooling::PoolArgs;
 use crate::terminal::Terminal;
 
+const POOL: &str = "Pooling to apply. Values: graclus, nmf, ndp, kmis";
+
+/// The parser of `--pool`, without `none`.
+fn poolings() -> ValueParser {
+    ValueParser::new(PossibleValuesParser::new(["graclus", "nmf", "ndp", "kmis"]).map(Value::from))
+}
+
 /// Write the coarse graphs of a pooling, level by level
 ///
-/// Writes a folder. level1.jsonl, level2.jsonl, … hold the coarse graphs, one per line,
-/// with the ids and targets of the originals. assignment1.jsonl, … hold the matrices S
-/// that lead to them, one object per graph: fine vertex, coarse vertex and value of
-/// every entry, and the kept vertices if the pooling selects vertices.
+/// Writes a folder with two files per level, numbered from 1. level1.jsonl holds the coarse
+/// graphs, one per line, with the ids and targets of the original graphs. assignment1.jsonl holds
+/// one object per graph, with the matrix S that assigns vertices to coarse vertices; each entry is
+/// given as vertex, coarse vertex and value. If the pooling selects vertices, the object also
+/// lists the kept vertices.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell coarsen MUTAG --pool ndp --levels 2 -o mutag-ndp
-  stepwell coarsen graphs.jsonl --pool graclus -o coarse --json")]
+  stepwell coarsen graphs.jsonl --pool graclus -o coarse --json",
+    mut_arg("pool", |pool| pool.required(true).value_parser(poolings()).help(POOL)))]
 pub struct Coarsen {
     #[command(flatten)]
     input: Input,

@@ -17,7 +17,8 @@ use crate::terminal::{Terminal, shown};
 ///
 /// Prints for every block the contraction factor K, the paper's bound T on the number of
 /// sweeps, the measured sweeps, and a bound on the distance to the fixed point. If K is 1 or
-/// more, there is no bound, though most such iterations converge.
+/// more, there is no bound, though most such iterations still converge. Models with a pooling or
+/// several reservoirs per block (--reservoirs) are not supported.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell converge MUTAG --spectral-radius 0.4

@@ -11,7 +11,7 @@ use crate::terminal::Terminal;
 /// Write a dataset in another format
 ///
 /// The extension of OUT selects the format: .jsonl, .parquet or .zip (TU Dortmund layout). A
-/// name without an extension is a folder of text files (TU Dortmund layout); - writes JSON
+/// name without an extension is a folder of text files (TU Dortmund layout); '-' writes JSON
 /// lines to standard output. OUT is written completely or not at all.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -27,7 +27,7 @@ pub struct Convert {
     /// Where to write
     out: PathBuf,
 
-    /// Column with groups (scaffolds, patients) to keep, under the same name. With --smiles,
+    /// Column with groups (scaffolds, patients); OUT keeps it under the same name. With --smiles,
     /// 'scaffold' groups molecules by their scaffold
     #[arg(long, value_name = "COLUMN")]
     groups: Option<String>,

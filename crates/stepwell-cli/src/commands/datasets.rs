@@ -10,7 +10,7 @@ use crate::terminal::{Terminal, table};
 /// List datasets that can be used by name
 ///
 /// Lists generated datasets, those found on this machine, and well-known ones to download.
-/// Any other dataset of the TU Dortmund collection can be named too.
+/// You can also use the name of any other dataset in the TU Dortmund collection.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell datasets

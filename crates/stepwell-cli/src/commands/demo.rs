@@ -25,7 +25,7 @@ use crate::terminal::{Terminal, table};
 /// See it work: classify the paper's B-easy benchmark with four architectures
 ///
 /// Generates 1800 graphs of three classes and turns them into vectors with the preset
-/// accurate: without pooling, and with each of the paper's three poolings between blocks.
+/// 'accurate': without pooling, and with each of the paper's three poolings between blocks.
 /// Trains a readout on the training part and reports its accuracy on the test part.
 /// "Accuracy per second" divides the accuracy by the time to prepare, embed and train; the
 /// time to pool does not count. Also writes demo.html, demo.json and demo.csv to a folder.

@@ -23,13 +23,13 @@ use crate::terminal::Terminal;
 ///
 /// Positions come from the dataset or from a force-directed layout; molecules are drawn as
 /// structural formulas. Colours show labels, attributes or degrees. If a pooling selects
-/// vertices, those it drops are hollow; if it merges vertices, those that become one share a
-/// patch. Every level shows its size and a share of the edge weight. If the pooling selects
-/// vertices, it is the share between kept and dropped vertices (the cut value); if it merges
-/// vertices, the share inside merged vertices.
+/// vertices, dropped vertices are hollow; if it merges vertices, vertices that are merged lie on
+/// one patch. The picture states the size of every level. For a level that is pooled, it also states
+/// which share of the edge weight lies on edges between kept and dropped vertices (the cut value),
+/// or, if the pooling merges vertices, on edges whose two ends are merged into one vertex.
 ///
-/// With a model of vertices (-m), draws the graph twice: coloured by the model's predictions,
-/// and by the known targets.
+/// With a model trained with --level vertex (-m), draws the graph twice: coloured by the model's
+/// predictions, and by the known targets.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell draw MUTAG --graph 7 -o graph.svg
@@ -44,7 +44,7 @@ pub struct Draw {
     #[command(flatten)]
     graph: GraphArg,
 
-    /// A model of vertices that 'stepwell train --level vertex' wrote: draw its predictions
+    /// Draw the predictions of this model, trained with 'stepwell train --level vertex'
     #[arg(short, long, value_name = "FILE")]
     model: Option<PathBuf>,
 

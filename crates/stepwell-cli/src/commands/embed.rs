@@ -27,10 +27,10 @@ use crate::terminal::Terminal;
 
 /// Turn every graph into a vector
 ///
-/// Without -o, prints comma-separated values (id,e0,e1,…). .jsonl and .parquet files are read
-/// in pieces and may be larger than memory. Graphs on standard input are embedded as they
-/// arrive if a model (-m) fixes the scale of the features; without a model all graphs are
-/// read first.
+/// Without -o, prints comma-separated values, with the columns id, e0, e1 and so on. Files in
+/// .jsonl and .parquet format are read in pieces and may be larger than memory. Graphs on
+/// standard input are embedded as they arrive if a model (-m) fixes the scale of the features;
+/// without a model, all graphs are read first.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell embed MUTAG -o mutag.npy

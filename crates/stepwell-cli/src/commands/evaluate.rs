@@ -34,18 +34,18 @@ use crate::terminal::{Terminal, shown, table};
 /// on the test graphs. If the dataset has a split, that split is the only fold, unless
 /// --folds, --groups or --splits is given.
 ///
-/// With --level vertex, vertices take the place of graphs. Every split in 'node_split' is a
-/// fold. --folds divides the vertices of a single graph into folds; if there are several
+/// With --level vertex, vertices take the place of graphs. Every split in the column 'node_split'
+/// is a fold. --folds divides the vertices of a single graph into folds; if there are several
 /// graphs, it divides the graphs.
 ///
-/// Reports every metric the targets allow, with its spread over folds. The headline is
-/// --metric. By default it is accuracy for classes, ROC-AUC for two classes of very different
-/// sizes and for several targets of 0 and 1, and RMSE for numbers.
+/// Reports every metric the targets allow, with its spread over folds. --metric comes first.
+/// By default, --metric is accuracy for classes, ROC-AUC for two classes of very different sizes and
+/// for several targets of 0 and 1, and RMSE for numbers.
 ///
 /// With --configs, searches hyperparameters as in the paper: compares random configurations
 /// on the validation graphs of each fold, and scores the best one on the test graphs.
-/// Features are then fitted on all graphs, without labels. The paper's protocol is --preset
-/// paper --configs 100 --inits 3 --folds 5.
+/// Such a search takes means, scales and labels of the inputs from all graphs, but not from their
+/// targets. The paper's protocol is '--preset paper --configs 100 --inits 3 --folds 5'.
 ///
 /// With --out, an interrupted run is resumed by the same command, and the folder holds a
 /// report to open in a browser, report.html.
@@ -64,13 +64,13 @@ pub struct Evaluate {
     #[command(flatten)]
     input: Input,
 
-    /// Read splits from a file in the format of the fair comparison of graph networks (Errica et
-    /// al.), .json or .json.gz
+    /// Read splits from a .json or .json.gz file in the format of Errica et al., 'A Fair Comparison
+    /// of Graph Neural Networks for Graph Classification'
     #[arg(long, value_name = "FILE", conflicts_with = "folds")]
     splits: Option<PathBuf>,
 
-    /// Column of a .jsonl, .parquet or .csv file with groups (scaffolds, patients); a group is never
-    /// split between folds, or between training and validation graphs. With --smiles,
+    /// Column of a .jsonl, .parquet, .csv or .tsv file with groups (scaffolds, patients); a group is
+    /// never split between folds, or between training and validation graphs. With --smiles,
     /// 'scaffold' groups molecules by their scaffold
     #[arg(long, value_name = "COLUMN", conflicts_with = "splits")]
     groups: Option<String>,
@@ -92,11 +92,13 @@ pub struct Evaluate {
     #[arg(long, conflicts_with_all = ["baselines", "baseline"])]
     on_validation: bool,
 
-    /// Also evaluate simple models: majority, features, degree-profile, wl, wl-oa
+    /// Also evaluate simple models: 'majority' (the most frequent class, or the mean), 'features'
+    /// (of vertices, without edges), 'degree-profile', 'wl' (Weisfeiler–Lehman subtrees) and 'wl-oa'
+    /// (the optimal assignment kernel of the same subtrees)
     #[arg(long)]
     baselines: bool,
 
-    /// Evaluate one of the simple models of --baselines instead
+    /// Instead of the model, evaluate this one of the simple models that --baselines lists
     #[arg(long, value_name = "NAME", conflicts_with = "baselines", value_parser = named::<Baseline>)]
     baseline: Option<Baseline>,
 
@@ -264,11 +266,11 @@ impl Evaluate {
             match rare_classes(&classes, folds) {
                 0 => {}
                 1 => terminal.note(&format!(
-                    "note: 1 of {} classes has fewer than {folds} graphs: some folds have none of them",
+                    "note: 1 of {} classes has fewer than {folds} graphs: some folds have no graph of this class",
                     names.len()
                 )),
                 rare => terminal.note(&format!(
-                    "note: {rare} of {} classes have fewer than {folds} graphs: some folds have none of them",
+                    "note: {rare} of {} classes have fewer than {folds} graphs each: some folds have no graph of these classes",
                     names.len()
                 )),
             }

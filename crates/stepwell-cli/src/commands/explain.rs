@@ -27,15 +27,18 @@ use crate::terminal::{Terminal, table};
 /// maximum. The picture divides the contribution of a coarse vertex among the vertices it
 /// stands for.
 ///
-/// A model of vertices explains one vertex (--vertex). The intercept is the decision value if no
-/// vertex has any input; each vertex contributes what its inputs add.
+/// A model trained with --level vertex explains one vertex (--vertex). The intercept is the decision
+/// value that would result if no vertex had any input; each vertex contributes what its inputs add.
+///
+/// Without -o and --json, prints a table.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell train MUTAG -m mutag.safetensors
   stepwell explain MUTAG --graph 7 -m mutag.safetensors
   stepwell explain MUTAG --graph 7 -m mutag.safetensors -o why.html
   stepwell explain cora.npz --vertex 17 -m cora.safetensors -o why.svg
-  stepwell explain new.jsonl --graph a17 -m model.safetensors --class ring --json")]
+  stepwell explain new.jsonl --graph a17 -m model.safetensors --class ring --json",
+    mut_arg("out", |out| out.help("Where to draw: .svg, or .html for an interactive page [no picture]")))]
 pub struct Explain {
     #[command(flatten)]
     input: Input,

@@ -7,9 +7,9 @@ use stepwell_data::counted;
 
 /// Download a dataset into the cache
 ///
-/// Downloads from the TU Dortmund collection, or from the address in STEPWELL_URL, into the
-/// folder in STEPWELL_CACHE or the user's cache folder. Other commands download what they
-/// need themselves; this command does it ahead of time.
+/// Downloads from the TU Dortmund collection, or from the address in the environment variable
+/// STEPWELL_URL, into the folder in STEPWELL_CACHE or else the user's cache folder. Other commands
+/// download what they need themselves; this command does it ahead of time.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell fetch MUTAG
@@ -18,11 +18,11 @@ pub struct Fetch {
     /// The dataset's name, as in 'stepwell datasets'
     name: String,
 
-    /// The checksum the file must have
+    /// SHA-256 checksum that the downloaded file must have
     #[arg(long, value_name = "HEX")]
     sha256: Option<String>,
 
-    /// Download even if it is already on this machine
+    /// Download even if the dataset is already on this machine
     #[arg(long)]
     force: bool,
 }

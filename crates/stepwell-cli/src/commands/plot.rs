@@ -19,9 +19,9 @@ use crate::terminal::Terminal;
 /// Draw all graphs as points in a plane
 ///
 /// Embeds the graphs and projects their vectors onto a plane, by linear discriminants (lda,
-/// which separates classes) or principal components (pca). Colours show classes, or fifths of
-/// numeric targets. A page (.html) zooms, names the graph under the pointer, and hides
-/// classes by a click in the legend.
+/// which separates classes) or principal components (pca). Colours show classes, or
+/// quintiles of a numeric target. In a page (.html), you can zoom, see the name of the graph under
+/// the pointer, and hide a class by clicking it in the legend.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell plot MUTAG -o mutag.html
@@ -31,7 +31,7 @@ pub struct Plot {
     #[command(flatten)]
     input: Input,
 
-    /// The projection: lda (needs classes) or pca [lda if there are classes]
+    /// The projection: 'lda' (needs classes) or 'pca' [lda if there are classes, otherwise pca]
     #[arg(long, value_parser = method)]
     method: Option<Method>,
 

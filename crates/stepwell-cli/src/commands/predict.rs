@@ -26,20 +26,20 @@ use crate::pipeline::Piece;
 use crate::score::{Metrics, Score};
 use crate::terminal::Terminal;
 
-/// Predict the graphs of a dataset with a saved model
+/// Predict the targets of graphs with a saved model
 ///
 /// Writes a row per graph: id, prediction and, for classes, score_<class>. With several
 /// targets, each has prediction_<target> and score_<target>. A model trained with --level
 /// vertex writes a row per vertex: graph, vertex, prediction and the other columns. A graph
 /// without vertices has no prediction: its cells are empty.
 ///
-/// --proba adds calibrated probabilities. --coverage adds sets of classes, or intervals, that
-/// contain the truth with that probability. If the dataset has targets, metrics are
-/// printed as well.
+/// --proba adds calibrated probabilities. --coverage 0.9 adds sets of classes, or intervals,
+/// that contain the truth with a probability of about 0.9. If the dataset has targets, metrics
+/// are printed as well.
 ///
-/// Without -o, prints comma-separated values. .jsonl and .parquet files are read in
-/// pieces and may be larger than memory. Graphs on standard input (-) are predicted as they
-/// arrive. The options of the model come from its file.
+/// Without -o, prints comma-separated values. Files in .jsonl and .parquet format are read in
+/// pieces and may be larger than memory. Targets of graphs on standard input ('-') are predicted
+/// as the graphs arrive. The options of the model come from the model's file.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell predict MUTAG -m mutag.safetensors
@@ -61,8 +61,8 @@ pub struct Predict {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Add the probability of every class (with several targets: the probability that each is
-    /// 1), calibrated on leave-one-out decision values
+    /// Add the probability of every class, or for several targets of 0 and 1 the probability that
+    /// each target is 1, calibrated on leave-one-out decision values
     #[arg(long)]
     proba: bool,
 
@@ -76,12 +76,15 @@ pub struct Predict {
     #[arg(long, requires = "coverage")]
     per_class: bool,
 
-    /// Choose the threshold so that --class is found with at least this leave-one-out precision.
-    /// Needs two classes, or targets of 0 and 1
+    /// Choose the threshold of decision values so that --class reaches at least this precision by
+    /// leave-one-out: the share of correct predictions among the graphs predicted as --class. Needs
+    /// two classes, or targets of 0 and 1
     #[arg(long, value_name = "SHARE", conflicts_with = "recall")]
     precision: Option<f64>,
 
-    /// Choose the threshold so that --class is found with at least this leave-one-out recall
+    /// Choose the threshold of decision values so that --class reaches at least this recall by
+    /// leave-one-out: the share of the graphs of --class that are predicted as --class. Needs two
+    /// classes, or targets of 0 and 1
     #[arg(long, value_name = "SHARE")]
     recall: Option<f64>,
 

@@ -24,12 +24,13 @@ use crate::molecules::MoleculeArgs;
 use crate::protocol::{EvaluationArgs, Evaluator};
 use crate::terminal::Terminal;
 
-/// Reproduce the paper's tables, next to the paper's own figures
+/// Reproduce the paper's tables and show the paper's own numbers next to them
 ///
-/// Evaluates every dataset, pooling and number of blocks with the paper's protocol, and
-/// simple baselines too. Then times the winners, one after the other on one thread. An
-/// interrupted run is resumed by the same command; 'stepwell runs' shows its progress.
-/// After every cell, writes tables to OUT/tables (Markdown, CSV, JSON) and all of them to
+/// Evaluates every dataset, pooling and number of blocks with the paper's protocol, and simple
+/// baselines too. Then measures the run time of the configurations chosen in the folds, one after
+/// the other on one thread. The same command resumes an interrupted run; 'stepwell runs' shows
+/// the progress. After every cell (one dataset with one pooling and number of blocks, or with one
+/// baseline), writes tables to OUT/tables (Markdown, CSV, JSON) and all of them to
 /// OUT/report.html. Draws the paper's charts last, in OUT/figures.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -47,7 +48,7 @@ pub struct Reproduce {
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
 
-    /// Datasets to evaluate [all of the paper's that can be found]
+    /// Datasets to evaluate [all datasets of the paper that can be found]
     #[arg(long, value_delimiter = ',')]
     datasets: Vec<String>,
 
@@ -55,8 +56,10 @@ pub struct Reproduce {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3, 4], value_parser = clap::value_parser!(u8).range(1..=4))]
     tables: Vec<u8>,
 
-    /// Run only part I of N of the passes (a pass is one configuration with one draw of the
-    /// weights); the process that finishes last tests the winners
+    /// Divide the passes into N parts, and run only part number I, from 0 to N-1 (a pass is one
+    /// configuration with one draw of the weights). The processes share OUT; the one that finishes last scores the
+    /// chosen configurations on test graphs. No process measures times or draws charts; a later run
+    /// without --shard does both
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<(usize, usize)>,
 
@@ -84,7 +87,7 @@ impl Reproduce {
         }
         if self.evaluated.model.is(Preset::Accurate) {
             let refusal = "--preset accurate: 'reproduce' runs the paper's model; \
-                           for this one: stepwell evaluate NAME --out FOLDER";
+                           for the preset accurate: stepwell evaluate NAME --out FOLDER";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let usual = (Preset::Paper, Protocol::default().configurations);

@@ -9,7 +9,7 @@ use stepwell_lab::run::{CellKey, Run};
 
 use crate::terminal::{Terminal, table};
 
-/// Show the progress of a run
+/// Show the progress of a run of 'reproduce', or of 'evaluate' with --out
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   stepwell runs runs/paper")]

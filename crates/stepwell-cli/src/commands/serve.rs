@@ -18,7 +18,7 @@ const LONGEST_TOKEN: u64 = 1 << 16;
 ///
 /// POST /predict, /embed and /explain read graphs as JSON lines or as an Arrow stream, and
 /// respond in the same format; GET / shows the models. By default only this machine can
-/// connect; if --listen names another address, set a token. SIGHUP reloads the models; SIGTERM
+/// connect; if --listen names another address, set a token (--token-file). SIGHUP reloads the models; SIGTERM
 /// and Ctrl-C finish the accepted requests and exit. The log is JSON lines on standard
 /// error; --quiet logs only warnings and errors.
 #[derive(Args, Debug)]
@@ -35,8 +35,9 @@ pub struct Serve {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: String,
 
-    /// Require the token in this file from clients: 'Authorization: Bearer TOKEN'. The environment
-    /// variable STEPWELL_TOKEN may hold it instead
+    /// Require clients to send the token stored in this file, as the header
+    /// 'Authorization: Bearer TOKEN'. The environment variable STEPWELL_TOKEN may hold the token
+    /// instead
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
@@ -89,7 +90,7 @@ impl Serve {
             let twice = models.iter().any(|(known, _)| *known == name);
             ensure!(
                 !twice,
-                "--model: two models are called '{name}'; name one, as in other={}",
+                "--model: two models are called '{name}'; give one of them another name, as in other={}",
                 path.display()
             );
             models.push((name, path));

@@ -17,15 +17,15 @@ use crate::terminal::{Terminal, table};
 /// Describe a dataset: sizes, classes, features, split
 ///
 /// Undirected edges are counted once, without self loops; nnz counts the stored entries of the
-/// adjacency matrix. rho is the mean spectral radius of the normalised adjacency, and
-/// bipartite is the share of graphs with a bipartite component. Labels of vertices and edges
-/// are counted by distinct values, attributes by columns. Numeric and binary targets have a
-/// row each.
+/// adjacency matrix, self loops included. rho is the mean spectral radius of the normalised
+/// adjacency matrix, and bipartite is the share of graphs with a bipartite component. For labels
+/// of vertices and edges, the number of distinct values is shown; for attributes, the number of
+/// columns. Each numeric or binary target has a row.
 ///
 /// With --pool, also describes the coarse graphs, next to the figures of the paper's Table 4,
-/// if the table has the dataset. That table counts stored entries instead of edges. The
-/// paper's Graclus pads its levels with fake vertices, which Stepwell does not make; 'with
-/// fakes' is the padded size.
+/// if the table has the dataset. Table 4 counts stored entries instead of edges. The paper's
+/// Graclus pads its levels with fake vertices, which Stepwell does not make; the column
+/// 'with fakes' shows the padded size.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell stats MUTAG
@@ -36,8 +36,8 @@ pub struct Stats {
     #[command(flatten)]
     input: Input,
 
-    /// Add a self loop to every vertex first, as in the paper's figures for TU Dortmund
-    /// datasets
+    /// Add a self loop to every vertex first, as in the paper's figures for TU Dortmund datasets.
+    /// Changes nnz, rho, bipartite and the pooled graphs, but not the number of edges
     #[arg(long)]
     self_loops: bool,
 

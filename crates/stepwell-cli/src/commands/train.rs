@@ -25,19 +25,20 @@ use crate::terminal::Terminal;
 /// Train a readout and save the whole model in one file
 ///
 /// Reservoirs turn graphs into vectors without training; a ridge regression learns to
-/// predict from the vectors. The default preset, accurate, has several reservoirs side by
-/// side, reads all of their blocks, and puts a kernel in front of the regression. Integer
-/// and string targets are classes, floats are predicted as numbers. Several targets are
-/// columns of 0 and 1 or of numbers, and values may be missing.
+/// predict from the vectors. The default preset, 'accurate', combines several models side by
+/// side, reads all of their blocks, and puts a kernel in front of the regression. Integer and
+/// string targets are classes; floats are predicted as numbers. If there are several targets,
+/// they are binary if all their values are 0 or 1, and numbers otherwise; values may be missing.
 ///
-/// Training chooses alpha and class weights by the leave-one-out value of --metric. With the
-/// preset accurate, it also chooses three more options by leave-one-out, on at most 1,000 of
-/// the graphs (see --choose). The file holds all that 'stepwell predict' needs. .jsonl and
-/// .parquet files may be larger than memory: they are read up to three times, and vectors
-/// beyond a quarter of --memory, or beyond 1 GB, go to a temporary file.
+/// Training chooses alpha and class weights by leave-one-out: by the value of --metric, or by the
+/// squared error if that is accuracy, rmse or r2. With the preset 'accurate', it also chooses three
+/// more options by leave-one-out, on at most 1,000 of the graphs (see --choose). The saved model
+/// file holds all that 'stepwell predict' needs. Files in .jsonl and .parquet format may be larger
+/// than memory; they are read up to three times. If the vectors take more than a quarter of
+/// --memory or more than 1 GB, the remaining vectors go to a temporary file.
 ///
-/// With --level vertex, vertices take the place of graphs. Targets are in 'node_y' (null if
-/// unknown), and --part selects by 'node_split'.
+/// With --level vertex, vertices take the place of graphs. Targets are read from the column
+/// 'node_y' (null if unknown), and --part selects by the column 'node_split'.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell train MUTAG -m mutag.safetensors

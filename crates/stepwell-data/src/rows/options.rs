@@ -96,7 +96,7 @@ pub(crate) fn no_such_column(word: &str, name: &str, others: &[String]) -> Fault
     let mut others: Vec<&String> = others.iter().collect();
     others.sort_by_key(|other| likeness(name, other) <= 0.8);
     let found = others.iter().map(|other| quoted(other)).collect::<Vec<_>>().join(", ");
-    let found = if found.is_empty() { "only columns that describe the graph".to_owned() } else { found };
+    let found = if found.is_empty() { format!("only {word}s of the schema") } else { found };
     Fault::new(format!("a {word} {}", quoted(name)), found)
 }
 
@@ -126,6 +126,6 @@ mod tests {
         let said = no_such_column("column", "logp", &others).to_string();
         assert_eq!(said, "expected a column 'logp', found 'LogP', 'mass', 'smiles'");
         let said = no_such_column("key", "logp", &[]).to_string();
-        assert_eq!(said, "expected a key 'logp', found only columns that describe the graph");
+        assert_eq!(said, "expected a key 'logp', found only keys of the schema");
     }
 }

@@ -79,7 +79,7 @@ pub fn claims(results: &[PoolResult], times: &[TimeRow], known: &Known) -> Vec<C
     let seen = Seen { results, times, two: complete(2), three: complete(3) };
     let found = [
         (
-            "With 2 blocks no pooling is the most accurate, but for PROTEINS, where NDP is.",
+            "With 2 blocks, models without pooling are the most accurate, except on PROTEINS, where NDP is.",
             seen.unpooled_is_best(),
         ),
         (
@@ -184,7 +184,7 @@ impl Seen<'_> {
             .collect();
         let agrees = |name: &&&str| best(name) == if **name == "PROTEINS" { "ndp" } else { "none" };
         let held = all - exceptions.len();
-        let mut found = format!("No pooling is the most accurate on {held} of {all} datasets");
+        let mut found = format!("Models without pooling are the most accurate on {held} of {all} datasets");
         if !exceptions.is_empty() {
             found += &format!("; not on {}", exceptions.join(", "));
         }
@@ -269,7 +269,7 @@ impl Seen<'_> {
             _ => Verdict::InPart,
         };
         let found = format!(
-            "Fastest, of {all} cells: {}; slowest: {}. (Graclus makes no fake vertices here, which is what slows it down in the paper.)",
+            "Fastest, of {all} cells: {}; slowest: {}. (Here Graclus makes no fake vertices, which slow it down in the paper.)",
             listed(&POOLED, &fastest),
             listed(&POOLED, &slowest)
         );
@@ -320,7 +320,7 @@ fn smaller_rho(known: &Known) -> Option<Found> {
     let held = ndp.iter().filter(is_smaller).count();
     let (lowest, rho) = ndp.iter().min_by(|a, b| a.1.total_cmp(b.1))?;
     let found = format!(
-        "That radius is 1 for every undirected graph with an edge, whatever made it; a mean falls below 1 only where pooled graphs have lost all edges. Smaller by more than 0.05 than with both other poolings on {held} of {} datasets; lowest {rho:.2} ({lowest}).",
+        "That radius is 1 for every undirected graph with an edge, pooled or not; a mean over graphs falls below 1 only where pooled graphs have lost all edges. The mean is smaller by more than 0.05 than with both other poolings on {held} of {} datasets; lowest {rho:.2} ({lowest}).",
         ndp.len()
     );
     Some((found, if held == 0 { Verdict::Fails } else { Verdict::generally(held, ndp.len()) }))

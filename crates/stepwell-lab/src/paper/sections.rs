@@ -15,8 +15,8 @@ use crate::table::{Cell, Emphasis, Table};
 
 /// Explains the signs of the differences.
 const SIGNS: &str = "▲ above the paper; ▽ below it, but by no more than its spread or 1.5 points; ▼ further \
-                     below. Accuracies are means and standard deviations over folds, in percent. Where a cell \
-                     is not finished, the passes that are done stand in its place.";
+                     below. Accuracies are means and standard deviations over folds, in percent. An unfinished \
+                     cell shows how many of its passes are done.";
 
 /// Table 2 or 3.
 pub(super) fn table(page: &mut Page, run: &PaperRun<'_>, blocks: usize) {

@@ -180,7 +180,7 @@ impl Groups {
             None => format!("from {:.3}", bounds[group]),
         };
         let names = (0..bounds.len()).map(name).collect();
-        Self { names, of, meaning: "their targets, by fifths", ordered: true }
+        Self { names, of, meaning: "their targets, by quintiles", ordered: true }
     }
 
     fn class(&self, index: usize) -> String {

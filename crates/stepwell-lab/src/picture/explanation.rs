@@ -368,7 +368,7 @@ fn table(shares: &Shares, molecule: Option<&Molecule>, around: Option<&Around<'_
     let caption = if count > LISTED {
         format!("The {LISTED} of {count} vertices that add or take away most")
     } else {
-        "What each vertex of the levels read adds".to_owned()
+        "What each vertex adds, on the levels that the model reads".to_owned()
     };
     let header: &[&str] =
         if molecule.is_some() { &["level", "vertex", "atom", "adds"] } else { &["level", "vertex", "adds"] };

@@ -85,8 +85,8 @@ impl Provenance {
         } else if cells.all(CellState::is_searched) {
             "all graphs, without labels"
         } else {
-            "all graphs, without labels, for searched models, and on the graphs that each fold trains on for \
-             the others"
+            "all graphs, without labels, for searched models, and for all other models on the graphs that each \
+             fold trains on"
         };
         page.paragraph(&format!(
             "Features are fitted on {fitted_on}. Results do not depend on the number of threads."

@@ -424,9 +424,11 @@ def _target(cluster, model, y):
     """The targets, inferred from the first row with a target."""
     names = (y,) if isinstance(y, str) else tuple(y)
     missing = [name for name in names if name not in cluster.first]
-    if missing or not names:
-        found = ", ".join(cluster.first)
-        raise ValueError(f"y: expected a column {missing[0] if missing else 'name'!r}, found {found}")
+    found = ", ".join(cluster.first)
+    if not names:
+        raise ValueError(f"y: expected the name of at least one column, found none; the columns are {found}")
+    if missing:
+        raise ValueError(f"y: expected a column {missing[0]!r}, found {found}")
     listed = _first(cluster, names[0], None, [])[names[0]] if len(names) == 1 else None
     several = len(names) > 1 or isinstance(listed, (list, tuple, np.ndarray))
     width = len(listed) if several and len(names) == 1 else len(names)

@@ -34,7 +34,7 @@ _SPELLED = {
         'Literal["balanced", "auto"] | Mapping[Any, float] | None',
         "Weight of the graphs of a class: None (equal weight for all graphs), \"balanced\" (equal weight for "
         "all classes), \"auto\" (None, balanced or a blend, whichever has the best leave-one-out ``metric``; "
-        "None if that is accuracy, or if there are more than three targets), or a weight for each label.",
+        "None if the metric is accuracy, or if there are more than three targets), or a weight for each label.",
     ),
 }
 

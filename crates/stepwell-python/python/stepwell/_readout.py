@@ -306,7 +306,7 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
             if not np.isin(found, (0, 1)).all():
                 other = found[~np.isin(found, (0, 1))][0]
                 raise ValueError(
-                    f"y: expected 0, 1 or NaN in several targets, found {other:g}; "
+                    f"y: with several targets, expected 0, 1 or NaN, found {other:g}; "
                     "train one model per target if targets have more classes"
                 )
             if isinstance(weight, Mapping):
@@ -523,7 +523,7 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         if skipped:
             rows = np.flatnonzero(~np.isnan(y))
             if len(rows) == 0:
-                raise ValueError("y: expected a known number of at least one graph, found NaN for all of them")
+                raise ValueError("y: expected a known number for at least one graph, found NaN for all graphs")
             batch, y = batch.select(rows.tolist()), y[rows]
             sample_weight = None if sample_weight is None else sample_weight[rows]
         self._trained(batch, np.ascontiguousarray(y.reshape(len(y), -1)), sample_weight, names=names, **known)

@@ -63,7 +63,7 @@ def binary_weights(weights):
     """The weights of 0 and 1 in several targets, from a mapping."""
     for label in weights:
         if label not in (0, 1):
-            raise ValueError(f"class_weight: expected weights for the labels 0 and 1 of several targets, found one for {label!r}")
+            raise ValueError(f"class_weight: with several targets, expected weights for the labels 0 and 1, found one for {label!r}")
     return [float(weights.get(label, 1.0)) for label in (0, 1)]
 
 
@@ -186,7 +186,7 @@ def known_vertices(sizes, y, mask=None, alone=False):
     elif values.dtype.kind == "O":
         known &= np.array([not is_gap(value) for value in values], dtype=bool)
     if not known.any():
-        raise ValueError("y: expected a known target of at least one vertex, found none")
+        raise ValueError("y: expected a known target for at least one vertex, found none")
     values = values[known]
     if values.dtype.kind == "O":
         values = as_array(values)

@@ -47,7 +47,8 @@ define_options! {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// What the model embeds and predicts: whole graphs, or every vertex of a graph.
+    /// What the model embeds and predicts: whole graphs ('graph') or every vertex of a graph
+    /// ('vertex').
     #[serde(skip_serializing_if = "is_of_graphs")]
     Model level: Level = Level::Graph;
     /// Number of blocks, L: reservoirs stacked on top of each other.
@@ -57,8 +58,8 @@ pub struct ModelConfig {
     /// Size rho of the recurrent matrix `W`, as measured by `scaling`. At 1 and above,
     /// states may not converge.
     Model spectral_radius: PerBlock<f64> = 0.9.into(), Range::NotNegative;
-    /// What `spectral_radius` measures: the largest modulus of the eigenvalues
-    /// of `W`, or its 2-norm.
+    /// What `spectral_radius` measures: the largest modulus of the eigenvalues of `W` ('radius') or
+    /// the 2-norm of `W` ('norm').
     Model scaling: Scaling = Scaling::Radius;
     /// Scale of the first block's input matrix `V`, omega_in.
     Model input_scaling: f64 = 0.5, Range::NotNegative;
@@ -69,9 +70,10 @@ pub struct ModelConfig {
     Model recurrence: Recurrence = Recurrence::Dense;
     /// Pattern of the input matrix `V`.
     Model input_pattern: InputPattern = InputPattern::Uniform;
-    /// How labels and attributes of edges change the states that pass along them. For every
-    /// label, signs multiplies half of the units by random signs, and uniform by random numbers
-    /// between -1 and 1. none ignores labels and attributes.
+    /// How labels and attributes of edges change the states that pass along the edges. Every label
+    /// multiplies half of the units by random signs ('signs') or by random numbers between -1 and 1
+    /// ('uniform'). In both cases, attributes multiply the same units by cosines of random
+    /// combinations of the attributes. 'none' ignores labels and attributes.
     #[serde(skip_serializing_if = "is_none")]
     Model edge_gate: EdgeGate = EdgeGate::None;
     /// Share of nonzero entries in sparse `W` and `V`.
@@ -90,9 +92,10 @@ pub struct ModelConfig {
     Model lift: bool = true;
     /// Floating-point precision of the states.
     Model precision: Precision = Precision::F32;
-    /// Order of updates: gauss-seidel updates one colour of a vertex colouring after the other,
-    /// each from the newest states; jacobi updates all vertices at once, as the paper does. Both
-    /// converge to the same states.
+    /// Order of updates. 'gauss-seidel' colours the vertices and updates one colour after another,
+    /// always from the newest states; 'jacobi' updates all vertices at once, as in the paper. States
+    /// that converge are the same for both, and 'gauss-seidel' needs about half the sweeps, so the
+    /// preset 'paper' uses it. After `fixed_sweeps`, the states differ.
     Model solver: Solver = Solver::GaussSeidel;
     /// Share of the new state in an update, above 0 and at most 1.
     Model leak: f64 = 1.0, Range::Share;
@@ -108,23 +111,26 @@ pub struct ModelConfig {
     /// Number of blocks that run on the original graphs, before the first pooling.
     #[serde(skip_serializing_if = "is_one")]
     Model pool_after: usize = 1, Range::Between(1, MAX_BLOCKS);
-    /// Pool the states of the last block once more before they are aggregated.
+    /// Pool the states of the last block once more, before they are aggregated.
     Model pool_last: bool = false;
     /// Seed of the poolings that use random numbers.
     Pooling pool_seed: u64 = 0;
-    /// Graclus, k-MIS: how the states of a cluster are combined.
+    /// Graclus, k-MIS: how the states of merged vertices are combined.
     Pooling reduce: Reduce = Reduce::Mean;
     /// NDP: drop links of the coarse graph weaker than this.
     Pooling delta: f64 = Pooling::default().delta, Range::NotNegative;
-    /// NDP: when to drop the weak links of a level: before the next level is made from it, or after.
+    /// NDP: when to drop the weak links of a level: before the next level is made from it
+    /// ('each-level') or after ('deferred').
     Pooling sparsify: Sparsify = Sparsify::EachLevel;
-    /// NDP: side of the cut to keep: that of the eigenvector's largest entry,
-    /// the one with fewer vertices, or the one with more.
+    /// NDP: side of the cut to keep: the side that contains the largest entry of the eigenvector
+    /// that defines the cut ('largest'), the side with fewer vertices ('smaller') or the side with
+    /// more ('larger').
     Pooling side: Side = Side::Largest;
-    /// NDP: above `fill_budget`, drop small links during elimination instead of failing.
+    /// NDP: if the elimination of dropped vertices (Kron reduction) would link more pairs of
+    /// vertices than `fill_budget`, drop small links instead of failing.
     Pooling approximate: bool = false;
-    /// NDP: largest number of vertex pairs that elimination may join. More is an error, unless
-    /// `approximate` is set.
+    /// NDP: largest number of pairs of vertices that the elimination of dropped vertices (Kron
+    /// reduction) may link. More is an error, unless `approximate` is set.
     Pooling fill_budget: u64 = Pooling::default().fill_budget;
     /// How the states of all vertices become one vector; several vectors are
     /// concatenated.
@@ -140,7 +146,7 @@ pub struct ModelConfig {
     #[serde(skip_serializing_if = "is_false")]
     Model own_inputs: bool = false;
     /// Divide all vertex attributes by one number, the root mean square length of their rows,
-    /// instead of z-scoring each column. For many sparse columns, such as words.
+    /// instead of z-scoring each column. Suits many sparse columns, such as words.
     #[serde(skip_serializing_if = "is_false")]
     Model by_length: bool = false;
     /// Use vertex attributes as they are instead of z-scoring them.
@@ -149,46 +155,48 @@ pub struct ModelConfig {
     /// Structural columns to add to the features of vertices.
     #[serde(deserialize_with = "one_or_many")]
     Model structure: Vec<StructuralFeature> = Vec::new();
-    /// Structural columns for vertices without features; the degree if none are named.
+    /// Structural columns for vertices without features. If the list is empty (none), they get
+    /// their degree.
     #[serde(deserialize_with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     Model bare_structure: Vec<StructuralFeature> = Vec::new();
     /// Strength of the ridge penalty: a number, a list to choose from by
-    /// leave-one-out, or loo for the powers of ten from 1e-6 to 1e6.
+    /// leave-one-out, or 'loo' to choose from the powers of ten from 1e-6 to 1e6.
     Readout alpha: Alpha = Alpha::Loo, Range::NotNegative;
     /// Metric that is reported first, and by which training chooses `alpha` and `class_weight`.
-    /// auto depends on the targets.
+    /// 'auto' is the metric that fits the targets.
     #[serde(skip_serializing_if = "is_auto")]
     Readout metric: Metric = Metric::Auto;
-    /// Weight of the graphs of a class: none (all graphs weigh the same), balanced (all
-    /// classes weigh the same), one number per class, or auto. auto chooses none, balanced or
-    /// a blend of both by the leave-one-out value of `metric` (none if that is accuracy, or if
-    /// there are more than three targets).
+    /// Weight of the graphs of a class: 'none' (all graphs weigh the same), 'balanced' (all
+    /// classes weigh the same), one number per class, or 'auto'. 'auto' chooses 'none', 'balanced'
+    /// or a blend of both by the leave-one-out value of `metric`. If the metric is accuracy, or if
+    /// there are more than three targets, 'auto' means 'none'.
     Readout class_weight: ClassWeight = ClassWeight::None, Range::NotNegative;
     /// Divide columns by their standard deviations before the regression.
     /// With landmarks, this is always done.
     Readout standardize: bool = false;
-    /// Number of random tanh units between vectors and regression.
+    /// Number of random tanh units between vectors and regression. They replace the landmarks of a
+    /// preset, unless you set `landmarks`, too.
     Readout random_features: usize = 0, Range::Between(0, MAX_UNITS);
-    /// Largest number of training graphs to use as landmarks: the regression
-    /// reads similarities to them (linear and Gaussian kernel) instead of
-    /// vectors. 0 for none.
+    /// Largest number of training graphs to use as landmarks: instead of vectors, the regression
+    /// reads similarities between a graph and the landmarks, as `kernel` defines them. 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
     Readout landmarks: usize = 0, Range::Between(0, MAX_UNITS);
-    /// What landmarks are compared by: states (vectors), wl-oa (Weisfeiler–Lehman
-    /// colours of the vertices), or both.
+    /// What to compare between a graph and a landmark: their vectors, by a linear and a Gaussian
+    /// kernel ('states'), the Weisfeiler–Lehman colours of their vertices ('wl-oa'), or 'both'.
     #[serde(skip_serializing_if = "are_states")]
     Readout kernel: Kernel = Kernel::States;
     /// Rounds of Weisfeiler–Lehman colours, if `kernel` compares them.
     #[serde(skip_serializing_if = "is_four")]
     Readout wl_rounds: usize = 4, Range::Between(0, MAX_BLOCKS);
-    /// Weight of Weisfeiler–Lehman colours in `kernel`; that of the vectors is 1.
+    /// Weight of Weisfeiler–Lehman colours in `kernel`, relative to the vectors.
     #[serde(skip_serializing_if = "is_two")]
     Readout wl_weight: f64 = 2.0, Range::NotNegative;
     /// Width of the Gaussian kernel, in standard deviations of the vectors.
     #[serde(skip_serializing_if = "is_unit")]
     Readout gaussian_width: f64 = 1.0, Range::NotNegative;
-    /// Options that training chooses by leave-one-out on at most 1,000 of the training
-    /// graphs. If you set one of them, training keeps your value, unless you set this list, too.
+    /// Options whose values training chooses by leave-one-out on at most 1,000 of the training
+    /// graphs. Training does not choose an option that you set yourself, unless you also set
+    /// `choose`.
     #[serde(deserialize_with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     Readout choose: Vec<Choose> = Vec::new();
 }

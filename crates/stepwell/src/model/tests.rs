@@ -175,7 +175,7 @@ fn broken_files_are_told_apart() {
     assert!(
         replaced(r#"\"max_iter\":50"#, r#"\"max_iter\":51"#).contains("settings of the model were changed")
     );
-    assert!(replaced(r#"\"format\":3"#, r#"\"format\":7"#).contains("reads up to format 3: upgrade"));
+    assert!(replaced(r#"\"format\":3"#, r#"\"format\":7"#).contains("reads formats up to 3: upgrade"));
     assert!(replaced(r#"\"lift\":true"#, r#"\"lift\":trve"#).contains("header of the model is broken"));
     assert!(replaced("\"stepwell\"", "\"stepwall\"").contains("not a model of Stepwell"));
 }

@@ -96,7 +96,7 @@ pub fn frontier(title: &str, fields: &[Field], in_row: usize) -> Picture {
         };
         draw_field(&mut svg, field, &plot, is_mixed);
     }
-    let words = "across: seconds of training and testing (each step as many times more); up: % right";
+    let words = "across: seconds of training and testing (logarithmic); up: % right";
     svg.label((24.0, bottom + 6.0), "faint", words);
     key::draw(&mut svg, &entries, width, bottom + 14.0);
     Picture { title: title.to_owned(), svg: svg.finish(), notes: Vec::new(), table: None }
