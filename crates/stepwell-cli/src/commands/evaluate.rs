@@ -44,8 +44,9 @@ use crate::terminal::{Terminal, shown, table};
 ///
 /// With --configs, searches hyperparameters as in the paper: compares random configurations
 /// on the validation graphs of each fold, and scores the best one on the test graphs.
-/// Such a search takes means, scales and labels of the inputs from all graphs, but not from their
-/// targets. The paper's protocol is '--preset paper --configs 100 --inits 3 --folds 5'.
+/// Such a search computes means and scales of the inputs on all graphs, test graphs included; it
+/// does not use their targets for this. The paper's protocol is
+/// '--preset paper --configs 100 --inits 3 --folds 5'.
 ///
 /// With --out, an interrupted run is resumed by the same command, and the folder holds a
 /// report to open in a browser, report.html.
@@ -253,8 +254,13 @@ impl Evaluate {
                 .filter(|(graphs, _)| !graphs.is_empty())
                 .map(|(graphs, name)| format!("{} {name}", graphs.len()))
                 .collect();
+            let instead = if self.input.molecules.splits() {
+                "pass --folds in place of --smiles-split"
+            } else {
+                "pass --folds"
+            };
             terminal.note(&format!(
-                "using the dataset's split: {} (pass --folds to cross-validate)",
+                "using the dataset's split: {} ({instead} to cross-validate)",
                 sizes.join(", ")
             ));
             return Ok(Some(vec![fold]));

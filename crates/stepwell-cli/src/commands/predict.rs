@@ -76,15 +76,15 @@ pub struct Predict {
     #[arg(long, requires = "coverage")]
     per_class: bool,
 
-    /// Choose the threshold of decision values so that --class reaches at least this precision by
-    /// leave-one-out: the share of correct predictions among the graphs predicted as --class. Needs
-    /// two classes, or targets of 0 and 1
+    /// Choose the threshold of decision values so that, by leave-one-out, --class reaches at least
+    /// this precision. Precision is the share of correct predictions among the graphs predicted as
+    /// --class. Needs two classes, or targets of 0 and 1
     #[arg(long, value_name = "SHARE", conflicts_with = "recall")]
     precision: Option<f64>,
 
-    /// Choose the threshold of decision values so that --class reaches at least this recall by
-    /// leave-one-out: the share of the graphs of --class that are predicted as --class. Needs two
-    /// classes, or targets of 0 and 1
+    /// Choose the threshold of decision values so that, by leave-one-out, --class reaches at least
+    /// this recall. Recall is the share of the graphs of --class that are predicted as --class.
+    /// Needs two classes, or targets of 0 and 1
     #[arg(long, value_name = "SHARE")]
     recall: Option<f64>,
 

@@ -30,9 +30,10 @@ use crate::terminal::Terminal;
 /// string targets are classes; floats are predicted as numbers. If there are several targets,
 /// they are binary if all their values are 0 or 1, and numbers otherwise; values may be missing.
 ///
-/// Training chooses alpha and class weights by leave-one-out: by the value of --metric, or by the
-/// squared error if that is accuracy, rmse or r2. With the preset 'accurate', it also chooses three
-/// more options by leave-one-out, on at most 1,000 of the graphs (see --choose). The saved model
+/// Training chooses alpha and class weights by leave-one-out. The criterion is the value of
+/// --metric; if the metric is accuracy, rmse or r2, it is the squared error. With the preset
+/// 'accurate', training also chooses three more options by leave-one-out, on at most 1,000 of the
+/// graphs (see --choose). The saved model
 /// file holds all that 'stepwell predict' needs. Files in .jsonl and .parquet format may be larger
 /// than memory; they are read up to three times. If the vectors take more than a quarter of
 /// --memory or more than 1 GB, the remaining vectors go to a temporary file.
