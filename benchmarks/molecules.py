@@ -342,8 +342,8 @@ NOTES = {
     ),
     "Tox21": "Rows with one run of the random split use its first repeat alone, on which Stepwell scores 83.9.",
     "Peptides-func": (
-        "Fingerprints are far ahead here: peptides are chains of a few amino acids, whose presence ECFP4 counts record "
-        "directly. Use fingerprints for such molecules."
+        "A forest on fingerprints is far ahead here: peptides are chains of a few amino acids, whose presence ECFP4 counts "
+        "record directly. Use it for such molecules."
     ),
 }
 
