@@ -3,11 +3,13 @@
 use anyhow::Result;
 use clap::Args;
 use stepwell::config::ModelConfig;
-use stepwell::pool::Pooling;
+use stepwell::pool::{Pool, Pooling};
 
 use crate::options::PoolFlags;
 
-const POOL: &str = "Pooling to apply. Values: none, graclus, nmf, ndp, kmis [none]";
+fn help_of_pool() -> String {
+    format!("Pooling to apply. Values: none, {} [none]", Pool::ALL.map(Pool::name).join(", "))
+}
 
 /// There are no states here.
 const REDUCE: &str = "Graclus, k-MIS: how a model would combine the states of merged vertices. Changes the matrix S that \
@@ -15,7 +17,7 @@ const REDUCE: &str = "Graclus, k-MIS: how a model would combine the states of me
 
 /// Poolings on top of each other.
 #[derive(Args, Debug)]
-#[command(mut_arg("pool", |pool| pool.help(POOL)), mut_arg("reduce", |reduce| reduce.help(REDUCE)))]
+#[command(mut_arg("pool", |pool| pool.help(help_of_pool())), mut_arg("reduce", |reduce| reduce.help(REDUCE)))]
 pub struct PoolArgs {
     #[command(flatten)]
     flags: PoolFlags,

@@ -8,6 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use serde::Serialize;
 use serde_json::Value;
+use stepwell::pool::Pool;
 use stepwell::pyramid::Level;
 use stepwell_data::{Dataset, LevelSummary, Untargeted, counted, files};
 
@@ -17,11 +18,14 @@ use crate::args::{Caching, Input};
 use crate::pooling::PoolArgs;
 use crate::terminal::Terminal;
 
-const POOL: &str = "Pooling to apply. Values: graclus, nmf, ndp, kmis";
+/// The help of `--pool`.
+fn help_of_pool() -> String {
+    format!("Pooling to apply. Values: {}", Pool::ALL.map(Pool::name).join(", "))
+}
 
 /// The parser of `--pool`, without `none`.
 fn poolings() -> ValueParser {
-    ValueParser::new(PossibleValuesParser::new(["graclus", "nmf", "ndp", "kmis"]).map(Value::from))
+    ValueParser::new(PossibleValuesParser::new(Pool::ALL.map(Pool::name)).map(Value::from))
 }
 
 /// Write the coarse graphs of a pooling, level by level
@@ -35,7 +39,7 @@ fn poolings() -> ValueParser {
 #[command(after_help = "Examples:
   stepwell coarsen MUTAG --pool ndp --levels 2 -o mutag-ndp
   stepwell coarsen graphs.jsonl --pool graclus -o coarse --json",
-    mut_arg("pool", |pool| pool.required(true).value_parser(poolings()).help(POOL)))]
+    mut_arg("pool", |pool| pool.required(true).value_parser(poolings()).help(help_of_pool())))]
 pub struct Coarsen {
     #[command(flatten)]
     input: Input,
