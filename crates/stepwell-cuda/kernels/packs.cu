@@ -9,6 +9,12 @@
 // its members. Each graph stops on its own: its rows then stay unchanged. No result depends on
 // which team takes a pack.
 
+// The stages of a graph: its states change; its last change is so small that it may be rounding; its
+// states stay as they are.
+#define GOING 0
+#define NEAR 1
+#define DONE 2
+
 // For each pack and level.
 struct PackLevel {
     unsigned row, rows, entry, entries, phase, phases, members, unused;
@@ -16,8 +22,9 @@ struct PackLevel {
 
 // The team's data about its pack and each graph, in shared memory.
 struct Graphs {
-    unsigned *going, *pack;
-    unsigned *done, *sweeps, *converged;
+    // The graphs that still change, and how many of them are NEAR.
+    unsigned *going, *near, *pack;
+    unsigned *stages, *sweeps, *converged;
     float *first, *change;
 };
 
@@ -25,6 +32,7 @@ __device__ __forceinline__ Graphs graphs_in(char *memory, unsigned most) {
     unsigned *words = (unsigned *)memory;
     return {words,
             words + 1,
+            words + 2,
             words + 4,
             words + 4 + most,
             words + 4 + 2 * most,
@@ -69,72 +77,94 @@ __device__ __forceinline__ Place place_in(char *arena, unsigned rows, unsigned e
 // Graphs with more rows are tested for convergence by a whole warp, others by eight lanes.
 #define SMALL 64
 
-// Whether a graph has converged after a sweep, computed by `by` adjacent lanes of a warp. All lanes
-// of a warp take part; lanes without a graph have `start` equal to `end`.
-__device__ __forceinline__ void judge(const Params &p, const Place &place, const Graphs &graphs, unsigned graph,
-                                      unsigned start, unsigned end, bool has_graph, unsigned by, unsigned units,
-                                      unsigned sweep, unsigned lane) {
-    double squares = 0.0;
-    for (unsigned i = start + lane % by; i < end; i += by)
-        squares += place.changes[place.members[i]];
-    for (unsigned step = 1; step < by; step *= 2) squares += __shfl_xor_sync(ALL, squares, step);
-    double change = sqrt(squares);
-    unsigned converged = NOT_CONVERGED;
-    bool last = sweep + 1 == p.limit;
-    bool settled = change < p.tol || change == 0.0;
-    if (settled) converged = change < p.tol ? BY_TOLERANCE : BY_ROUNDING;
-    // A cheap test first: each component of a state is at most 1, which bounds the norm.
-    bool near = has_graph && !settled && (last || !p.fixed) &&
-                squares < p.rounding * p.rounding * (double)p.most_vertices * units;
-    if (__ballot_sync(ALL, near)) {
-        double norm = 0.0;
-        for (unsigned i = start; near && i < end; i++) {
-            unsigned member = place.members[i];
-            float row = 0.0f;
-            for (unsigned column = lane % by; column < HP; column += by) {
-                float x = place.state[(size_t)member * STRIDE + column];
-                row = __fmaf_rn(x, x, row);
-            }
-            norm += (double)row_of(place.meta, member).size * row;
-        }
-        for (unsigned step = 1; step < by; step *= 2) norm += __shfl_xor_sync(ALL, norm, step);
-        if (near && change < p.rounding * sqrt(norm)) converged = BY_ROUNDING;
-    }
-    // All lanes have read the values that one of them now overwrites.
-    __syncwarp();
-    if (has_graph && lane % by == 0) {
-        if (sweep == 0) graphs.first[graph] = (float)change;
-        graphs.change[graph] = (float)change;
-        graphs.sweeps[graph] = sweep + 1;
-        graphs.converged[graph] = converged;
-        // Once a change is NaN, it stays NaN.
-        if (change != change || last || (!p.fixed && converged != NOT_CONVERGED)) {
-            graphs.done[graph] = 1;
-            // Adds -1: one graph fewer is active.
-            atomicAdd(graphs.going, ALL);
-        }
-    }
-}
-
-// Tests all active graphs of a pack for convergence.
-__device__ __forceinline__ void judge_all(const Params &p, const Place &place, const Graphs &graphs,
-                                          const unsigned *starts, unsigned num_graphs, unsigned units,
-                                          unsigned sweep, const Team &team) {
+// Calls `test` for the graphs in a stage: with a graph, its members, whether there is a graph, and
+// the number of adjacent lanes that share it. All lanes of a warp take part; lanes without a graph
+// have no members.
+template <class Test>
+__device__ __forceinline__ void each_graph(const Graphs &graphs, const unsigned *starts, unsigned num_graphs,
+                                           unsigned stage, const Team &team, Test test) {
     for (unsigned first = 4 * team.warp; first < num_graphs; first += 4 * team.warps) {
         unsigned graph = first + (team.lane >> 3), start = 0, end = 0;
         if (graph < num_graphs) start = starts[graph], end = starts[graph + 1];
-        bool going = graph < num_graphs && !graphs.done[graph];
-        bool small = going && end - start <= SMALL;
-        if (__ballot_sync(ALL, small))
-            judge(p, place, graphs, graph, small ? start : 0, small ? end : 0, small, 8, units, sweep, team.lane);
-        unsigned large = __ballot_sync(ALL, going && !small);
+        bool chosen = graph < num_graphs && graphs.stages[graph] == stage;
+        bool small = chosen && end - start <= SMALL;
+        if (__ballot_sync(ALL, small)) test(graph, small ? start : 0, small ? end : 0, small, 8u);
+        unsigned large = __ballot_sync(ALL, chosen && !small);
         while (large) {
             int owner = __ffs(large) - 1;
             large &= ~(0xffu << owner);
             unsigned from = __shfl_sync(ALL, start, owner), to = __shfl_sync(ALL, end, owner);
-            judge(p, place, graphs, first + (owner >> 3), from, to, true, 32, units, sweep, team.lane);
+            test(first + (owner >> 3), from, to, true, 32u);
         }
     }
+}
+
+// The sum of what the members of a graph have in `changes`, computed by `by` adjacent lanes.
+__device__ __forceinline__ double total_of(const Place &place, unsigned start, unsigned end, unsigned by,
+                                           unsigned lane) {
+    double total = 0.0;
+    for (unsigned i = start + lane % by; i < end; i += by) total += place.changes[place.members[i]];
+    for (unsigned step = 1; step < by; step *= 2) total += __shfl_xor_sync(ALL, total, step);
+    return total;
+}
+
+__device__ __forceinline__ void stop(const Graphs &graphs, unsigned graph) {
+    graphs.stages[graph] = DONE;
+    // Adds -1: one graph fewer is active.
+    atomicAdd(graphs.going, ALL);
+}
+
+// Tests all active graphs of a pack for convergence after a sweep.
+__device__ __forceinline__ void judge(const Params &p, const Place &place, const Graphs &graphs,
+                                      const unsigned *starts, unsigned num_graphs, unsigned rows, unsigned units,
+                                      unsigned sweep, const Team &team) {
+    bool last = sweep + 1 == p.limit;
+    each_graph(graphs, starts, num_graphs, GOING,
+               team, [&](unsigned graph, unsigned start, unsigned end, bool has_graph, unsigned by) {
+        double squares = total_of(place, start, end, by, team.lane), change = sqrt(squares);
+        if (!has_graph || team.lane % by) return;
+        unsigned converged = change < p.tol ? BY_TOLERANCE : change == 0.0 ? BY_ROUNDING : NOT_CONVERGED;
+        if (sweep == 0) graphs.first[graph] = (float)change;
+        graphs.change[graph] = (float)change;
+        graphs.sweeps[graph] = sweep + 1;
+        graphs.converged[graph] = converged;
+        // The norm matters only to small changes: components of states are at most 1, which bounds it.
+        if (converged == NOT_CONVERGED && (last || !p.fixed) &&
+            squares < p.rounding * p.rounding * (double)p.most_vertices * units) {
+            graphs.stages[graph] = NEAR;
+            atomicAdd(graphs.near, 1u);
+        } else if (change != change || last || (!p.fixed && converged != NOT_CONVERGED)) {
+            // Once a change is NaN, it stays NaN.
+            stop(graphs, graph);
+        }
+    });
+    team.sync();
+    if (*graphs.near == 0) return;
+    // The whole team computes norms: eight lanes a row.
+    for (unsigned first = 4 * team.warp; first < rows; first += 4 * team.warps) {
+        unsigned row = first + (team.lane >> 3);
+        Row found = row_of(place.meta, row < rows ? row : first);
+        bool measured = row < rows && graphs.stages[found.graph] == NEAR;
+        float square = 0.0f;
+        for (unsigned column = team.lane & 7; measured && column < HP; column += 8) {
+            float x = place.state[(size_t)row * STRIDE + column];
+            square = __fmaf_rn(x, x, square);
+        }
+        for (unsigned step = 1; step < 8; step *= 2) square += __shfl_xor_sync(ALL, square, step);
+        if (measured && (team.lane & 7) == 0) place.changes[row] = found.size * square;
+    }
+    team.sync();
+    if (team.thread == 0) *graphs.near = 0;
+    each_graph(graphs, starts, num_graphs, NEAR,
+               team, [&](unsigned graph, unsigned start, unsigned end, bool has_graph, unsigned by) {
+        double norm = sqrt(total_of(place, start, end, by, team.lane));
+        if (!has_graph || team.lane % by) return;
+        bool settled = graphs.change[graph] < p.rounding * norm;
+        graphs.stages[graph] = GOING;
+        if (settled) graphs.converged[graph] = BY_ROUNDING;
+        if (last || settled) stop(graphs, graph);
+    });
+    team.sync();
 }
 
 // Writes four units of the aggregates of a graph; executed by one warp. Eight lanes share the rows
@@ -255,8 +285,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const __grid_c
             how.unit = ((const float *)p.recurrent_units)[run];
             how.leak = (float)p.leak;
             for (unsigned i = team.thread; i < level.rows * STRIDE; i += team.threads) place.state[i] = 0.0f;
-            for (unsigned i = team.thread; i < num_graphs; i += team.threads) graphs.done[i] = 0;
-            if (team.thread == 0) *graphs.going = num_graphs;
+            for (unsigned i = team.thread; i < num_graphs; i += team.threads) graphs.stages[i] = GOING;
+            if (team.thread == 0) *graphs.going = num_graphs, *graphs.near = 0;
             team.sync();
 #if GATED
             const unsigned *lines = plan[0] == 0 ? place.lines : nullptr;
@@ -279,7 +309,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const __grid_c
 #endif
                         Tile tile;
                         if (first < end)
-                            begin(tile, how, place.meta, place.entries, lines, gates, graphs.done, first, end,
+                            begin(tile, how, place.meta, place.entries, lines, gates, graphs.stages, first, end,
                                   team.lane);
 #if !JACOBI
                         team.sync();
@@ -294,8 +324,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const __grid_c
                 place.next = place.state;
                 place.state = renewed;
 #endif
-                judge_all(p, place, graphs, starts, num_graphs, units, sweep, team);
-                team.sync();
+                judge(p, place, graphs, starts, num_graphs, level.rows, units, sweep, team);
             }
             for (unsigned i = team.thread; i < num_graphs; i += team.threads) {
                 size_t row = ((const unsigned *)p.out_rows)[first_graph + i];

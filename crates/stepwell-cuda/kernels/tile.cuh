@@ -250,9 +250,10 @@ struct Tile {
     Factors left;
 };
 
-// Gathers rows `first + g` and `first + g + 8`, if they are below `end`.
+// Gathers rows `first + g` and `first + g + 8`, if they are below `end` and the stage of their graph
+// is 0.
 __device__ __forceinline__ void begin(Tile &tile, const Renewal &how, const uint4 *meta, const uint2 *entries,
-                                      const unsigned *lines, const float *gates, const unsigned *done,
+                                      const unsigned *lines, const float *gates, const unsigned *stages,
                                       unsigned first, unsigned end, unsigned lane) {
     unsigned starts[2], ends[2];
 #pragma unroll
@@ -263,7 +264,7 @@ __device__ __forceinline__ void begin(Tile &tile, const Renewal &how, const uint
         Row found = row_of(meta, tile.rows[half]);
         tile.units[half] = found.unit * how.unit;
         tile.sizes[half] = found.size;
-        tile.goes_on[half] = tile.valid[half] && !(done && done[found.graph]);
+        tile.goes_on[half] = tile.valid[half] && !(stages && stages[found.graph]);
         starts[half] = found.start;
         ends[half] = tile.goes_on[half] ? found.end : found.start;
     }
