@@ -87,6 +87,8 @@ __device__ __forceinline__ void each_graph(const Graphs &graphs, const unsigned 
         unsigned graph = first + (team.lane >> 3), start = 0, end = 0;
         if (graph < num_graphs) start = starts[graph], end = starts[graph + 1];
         bool chosen = graph < num_graphs && graphs.stages[graph] == stage;
+        // All lanes have read the stages that tests overwrite.
+        __syncwarp();
         bool small = chosen && end - start <= SMALL;
         if (__ballot_sync(ALL, small)) test(graph, small ? start : 0, small ? end : 0, small, 8u);
         unsigned large = __ballot_sync(ALL, chosen && !small);
