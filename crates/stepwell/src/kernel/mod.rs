@@ -22,8 +22,10 @@ mod avx2;
 mod avx512;
 mod banded;
 mod exp;
+mod fold;
 mod gate;
 mod isa;
+mod matmul;
 mod operator;
 mod order;
 mod pack;
@@ -37,13 +39,16 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Range, Sub};
 
 pub(crate) use aligned::Aligned;
 pub(crate) use banded::{ABREAST, Banded};
+pub(crate) use fold::{Fold, fold};
 pub(crate) use gate::{Gate, Gates, Waves};
 pub(crate) use isa::Isa;
 pub use isa::{instruction_set, instruction_sets, use_instruction_set};
+pub(crate) use matmul::{BLOCK, Matrix, Sum, add_product};
 pub(crate) use operator::{Operator, Rows};
 pub(crate) use order::by_colour;
 pub(crate) use pack::{Projection, Recurrent, stride};
@@ -52,9 +57,11 @@ pub(crate) use similar::Compared;
 pub(crate) use sweep::{Drive, Equation, SHARED_ROWS};
 
 use banded::Solving;
+use fold::Folding;
 use isa::Kind;
+use matmul::{Double, Multiplying, Room, Same};
 use portable::Portable;
-use similar::Comparing;
+use similar::Finishing;
 use sweep::Sweeping;
 use tanh::TanhConstants;
 use tile::Product;
@@ -73,23 +80,8 @@ pub(crate) fn leave_wide_registers() {
 
 impl Isa {
     /// # Safety
-    /// As for `similar::rows`, apart from the instruction set.
-    unsafe fn compare_rows(self, task: &mut Comparing<'_>) {
-        // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
-        unsafe {
-            match self.kind() {
-                #[cfg(target_arch = "x86_64")]
-                Kind::Avx512 => avx512::compare_rows(task),
-                #[cfg(target_arch = "x86_64")]
-                Kind::Avx2 => avx2::compare_rows(task),
-                Kind::Portable => similar::rows::<Portable<f32, 4>, Portable<f64, 2>, 4, 2>(task),
-            }
-        }
-    }
-
-    /// # Safety
     /// As for `similar::finish_rows`, apart from the instruction set.
-    unsafe fn finish_rows(self, task: &mut Comparing<'_>) {
+    unsafe fn finish_rows(self, task: &mut Finishing<'_>) {
         // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
         unsafe {
             match self.kind() {
@@ -117,6 +109,33 @@ impl Isa {
         }
     }
 }
+
+/// The numbers of a matrix product, and its functions and tiles.
+macro_rules! sum {
+    ($scalar:ty, $number:ty, $name:ident, $portable:ty, $sink:ty) => {
+        impl Sum<$scalar> for $number {
+            unsafe fn multiply(isa: Isa, task: &mut Multiplying<'_, $scalar, Self>) {
+                thread_local! {
+                    static ROOM: RefCell<Room<$scalar>> = RefCell::default();
+                }
+                // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
+                ROOM.with_borrow_mut(|room| unsafe {
+                    match isa.kind() {
+                        #[cfg(target_arch = "x86_64")]
+                        Kind::Avx512 => avx512::$name(task, room),
+                        #[cfg(target_arch = "x86_64")]
+                        Kind::Avx2 => avx2::$name(task, room),
+                        Kind::Portable => matmul::multiply::<$portable, $sink, 4>(task, room),
+                    }
+                })
+            }
+        }
+    };
+}
+
+sum!(f32, f32, multiply_f32, Portable<f32, 4>, Same);
+sum!(f64, f64, multiply_f64, Portable<f64, 2>, Same);
+sum!(f32, f64, multiply_mixed, Portable<f32, 4>, Double);
 
 /// f32 or f64.
 pub(crate) trait Real:
@@ -159,6 +178,10 @@ pub(crate) trait Real:
     ) -> f64;
 
     /// # Safety
+    /// The processor must have the instructions.
+    unsafe fn fold_rows(isa: Isa, task: &mut Folding<'_, Self>);
+
+    /// # Safety
     /// As for `tile::add_product`, apart from the instruction set.
     unsafe fn add_product(isa: Isa, product: &Product<'_, Self>);
 
@@ -169,7 +192,7 @@ pub(crate) trait Real:
 
 macro_rules! real {
     ($scalar:ty, $step:literal, $portable:ty, $avx2:ident, $avx512:ident, $rounding:expr, $sweep:ident,
-     $fill:ident) => {
+     $fill:ident, $fold:ident) => {
         impl Real for $scalar {
             const COLUMN_STEP: usize = $step;
             const ROUNDING: f64 = $rounding;
@@ -224,6 +247,19 @@ macro_rules! real {
                 }
             }
 
+            unsafe fn fold_rows(isa: Isa, task: &mut Folding<'_, Self>) {
+                // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
+                unsafe {
+                    match isa.kind() {
+                        #[cfg(target_arch = "x86_64")]
+                        Kind::Avx512 => avx512::$fold(task),
+                        #[cfg(target_arch = "x86_64")]
+                        Kind::Avx2 => avx2::$fold(task),
+                        Kind::Portable => task.run(),
+                    }
+                }
+            }
+
             unsafe fn add_product(isa: Isa, product: &Product<'_, Self>) {
                 // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
                 unsafe {
@@ -253,5 +289,6 @@ macro_rules! real {
     };
 }
 
-real!(f32, 8, Portable<f32, 4>, F32x8, F32x16, 4.0 / (1u32 << 24) as f64, sweep_f32, fill_f32);
-real!(f64, 4, Portable<f64, 2>, F64x4, F64x8, 0.0, sweep_f64, fill_f64);
+real!(f32, 8, Portable<f32, 4>, F32x8, F32x16, 4.0 / (1u32 << 24) as f64, sweep_f32, fill_f32,
+    fold_f32);
+real!(f64, 4, Portable<f64, 2>, F64x4, F64x8, 0.0, sweep_f64, fill_f64, fold_f64);

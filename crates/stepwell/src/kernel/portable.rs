@@ -85,6 +85,24 @@ impl<T: Real, const N: usize> Vector for Portable<T, N> {
         self.0.iter().map(|x| x.to_f64()).sum()
     }
 
+    #[inline(always)]
+    unsafe fn add_to_doubles(self, to: *mut f64) {
+        for (lane, x) in self.0.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { *to.add(lane) += x.to_f64() }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(from: *const T, step: usize, to: *mut T, to_step: usize) {
+        for i in 0..N {
+            for j in 0..N {
+                // SAFETY: the caller's promise.
+                unsafe { *to.add(j * to_step + i) = *from.add(i * step + j) }
+            }
+        }
+    }
+
     unsafe fn add_product(product: &Product<'_, T>) {
         // SAFETY: the caller's promise.
         unsafe { tile::add_product::<Self>(product) }

@@ -2,26 +2,18 @@
 //! the inner product of a row `x` and a landmark `c`, both in f32, and `s` is the
 //! sharpness.
 //!
-//! Products are summed in vectors of f32 over [`DEPTH`] columns, then in f64. Each pair
-//! has its own sums for every tile shape, so the bits of a row depend neither on the
-//! other rows nor on their number.
+//! Products are summed in f32 over some columns, then in f64
+//! ([`matmul`](super::matmul)). So the bits of a row depend neither on the other rows
+//! nor on their number.
 
 use rayon::prelude::*;
 
-use super::Isa;
 use super::exp::exp;
 use super::vector::Vector;
+use super::{BLOCK, Isa, Matrix, add_product};
 
-/// Columns summed in f32. A stripe of rows and a block of landmarks fit the
-/// second-level cache.
-const DEPTH: usize = 1408;
-/// Landmarks compared with all rows of a stripe while they are in the cache.
-const BLOCK: usize = 48;
-/// Rows that one thread processes at a time.
-const STRIPE: usize = 96;
-
-/// Lanes of the widest vector.
-const WIDEST: usize = 16;
+/// Fewest rows worth a thread.
+const FEWEST: usize = 24;
 
 /// Landmarks to compare rows with.
 #[derive(Clone, Copy)]
@@ -35,9 +27,8 @@ pub(crate) struct Compared<'a> {
     pub sharpness: f64,
 }
 
-/// A comparison: whole rows of both sides, and the place for the results.
-pub(crate) struct Comparing<'a> {
-    rows: &'a [f32],
+/// Inner products to turn into similarities, and half the squared length of each row.
+pub(crate) struct Finishing<'a> {
     halves: &'a [f64],
     with: Compared<'a>,
     target: &'a mut [f64],
@@ -61,22 +52,22 @@ impl Compared<'_> {
     /// # Panics
     /// If the lengths do not match.
     pub fn compare(self, rows: &[f32], halves: &[f64], target: &mut Vec<f64>) {
-        let (count, landmarks) = (halves.len(), self.halves.len());
-        assert_eq!(rows.len(), count * self.width, "rows of another width");
-        assert_eq!(self.landmarks.len(), landmarks * self.width, "landmarks of another width");
+        let (count, landmarks, width) = (halves.len(), self.halves.len(), self.width);
+        assert_eq!(rows.len(), count * width, "rows of another width");
+        assert_eq!(self.landmarks.len(), landmarks * width, "landmarks of another width");
         target.clear();
         target.resize(count * landmarks, 0.0);
         if target.is_empty() {
             return;
         }
-        let isa = Isa::in_use();
-        target.par_chunks_mut(STRIPE * landmarks).enumerate().for_each(|(stripe, target)| {
-            let first = stripe * STRIPE;
-            let end = first + target.len() / landmarks;
-            let (rows, halves) = (&rows[first * self.width..end * self.width], &halves[first..end]);
-            let mut task = Comparing { rows, halves, with: self, target };
-            // SAFETY: the lengths were checked above, and an `Isa` exists only where the processor has it.
-            unsafe { isa.compare_rows(&mut task) }
+        let others = Matrix::by_row(self.landmarks, (landmarks, width), width).transposed();
+        let stripe = count.div_ceil(rayon::current_num_threads()).clamp(FEWEST, BLOCK);
+        target.par_chunks_mut(stripe * landmarks).enumerate().for_each(|(index, target)| {
+            let own = index * stripe..index * stripe + target.len() / landmarks;
+            let rows = &rows[own.start * width..own.end * width];
+            let rows = Matrix::by_row(rows, (own.len(), width), width);
+            add_product(target, landmarks, 1.0, rows, others);
+            self.finish_rows(target, &halves[own]);
         });
     }
 
@@ -102,211 +93,15 @@ impl Compared<'_> {
     /// # Panics
     /// If the number of products differs from that of landmarks.
     pub fn finish(self, products: &mut [f64], half: f64) {
-        assert_eq!(products.len(), self.halves.len(), "another number of landmarks");
+        self.finish_rows(products, &[half]);
+    }
+
+    fn finish_rows(self, products: &mut [f64], halves: &[f64]) {
+        assert_eq!(products.len(), halves.len() * self.halves.len(), "another number of landmarks");
         if !products.is_empty() {
-            let mut task = Comparing { rows: &[], halves: &[half], with: self, target: products };
+            let mut task = Finishing { halves, with: self, target: products };
             // SAFETY: the lengths were checked above, and an `Isa` exists only where the processor has it.
             unsafe { Isa::in_use().finish_rows(&mut task) }
-        }
-    }
-}
-
-/// Compares rows in tiles of `R` rows and `C` landmarks.
-///
-/// # Safety
-/// As for [`Vector`]; the slices of the task must fit each other.
-#[inline(always)]
-pub(super) unsafe fn rows<V, W, const R: usize, const C: usize>(task: &mut Comparing<'_>)
-where
-    V: Vector<Scalar = f32>,
-    W: Vector<Scalar = f64>,
-{
-    let (count, landmarks, width) = (task.halves.len(), task.with.halves.len(), task.with.width);
-    // Tiles read contiguous memory. Copying the rows once pays off, because all
-    // landmarks use the copy.
-    let (tiled, mut packed, mut block) = (count - count % R, Vec::new(), Vec::new());
-    for from in (0..width).step_by(DEPTH) {
-        let columns = (from, DEPTH.min(width - from));
-        // SAFETY: the caller's promise; `columns` lie within the rows.
-        unsafe { pack::<V, R>(&mut packed, &task.rows[..tiled * width], width, columns) };
-        for left in (0..landmarks).step_by(BLOCK) {
-            let right = landmarks.min(left + BLOCK);
-            let whole = if tiled > 0 { right - (right - left) % C } else { left };
-            // SAFETY: the caller's promise; rows, landmarks and columns stay below their numbers, and
-            // what was packed holds whole tiles of them.
-            unsafe {
-                pack::<V, C>(&mut block, &task.with.landmarks[left * width..whole * width], width, columns);
-                for row in (0..tiled).step_by(R) {
-                    let depth = columns.1.next_multiple_of(V::LANES);
-                    for landmark in (left..whole).step_by(C) {
-                        let rows = packed.as_ptr().add(row * depth);
-                        let others = block.as_ptr().add((landmark - left) * depth);
-                        packed_tile::<V, R, C>(task, row, landmark, depth, (rows, others));
-                    }
-                    (whole..right).for_each(|landmark| tile::<V, R, 1>(task, row, landmark, columns));
-                }
-                for row in tiled..count {
-                    let mut landmark = left;
-                    while landmark + C <= right {
-                        tile::<V, 1, C>(task, row, landmark, columns);
-                        landmark += C;
-                    }
-                    (landmark..right).for_each(|landmark| tile::<V, 1, 1>(task, row, landmark, columns));
-                }
-            }
-        }
-    }
-    // SAFETY: the caller's promise.
-    unsafe { finish_rows::<W>(task) }
-}
-
-/// Copies some columns of rows, tile by tile: one vector of each of its `N` rows, then
-/// the next vectors. Zeros pad the last vectors.
-///
-/// # Safety
-/// As for [`Vector`]; the columns must exist.
-#[inline(always)]
-unsafe fn pack<V: Vector<Scalar = f32>, const N: usize>(
-    into: &mut Vec<f32>,
-    rows: &[f32],
-    width: usize,
-    (from, depth): (usize, usize),
-) {
-    let (padded, whole) = (depth.next_multiple_of(V::LANES), depth - depth % V::LANES);
-    into.resize(rows.len() / width * padded, 0.0);
-    for (tile, into) in rows.chunks_exact(N * width).zip(into.chunks_exact_mut(N * padded)) {
-        for (r, row) in tile.chunks_exact(width).enumerate() {
-            let row = &row[from..][..depth];
-            for at in (0..whole).step_by(V::LANES) {
-                // SAFETY: the caller's promise; the vector ends before the row does, and the tile
-                // has room.
-                unsafe { V::load(row.as_ptr().add(at)).store(into.as_mut_ptr().add(at * N + r * V::LANES)) }
-            }
-            if whole < depth {
-                let last = &mut into[whole * N + r * V::LANES..][..V::LANES];
-                last.fill(0.0);
-                last[..depth - whole].copy_from_slice(&row[whole..]);
-            }
-        }
-    }
-}
-
-/// Adds the inner products of packed rows and landmarks.
-///
-/// # Safety
-/// As for [`rows`]; the pointers are to tiles of `R` and `C` rows of `depth` columns.
-#[inline(always)]
-unsafe fn packed_tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
-    task: &mut Comparing<'_>,
-    row: usize,
-    landmark: usize,
-    depth: usize,
-    (rows, others): (*const f32, *const f32),
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut sums = [[V::splat(0.0); C]; R];
-        for at in (0..depth).step_by(V::LANES) {
-            step::<V, R, C>(&mut sums, rows.add(at * R), others.add(at * C), V::LANES);
-        }
-        add_sums(task, row, landmark, sums);
-    }
-}
-
-/// Adds the inner products over some columns.
-///
-/// # Safety
-/// As for [`rows`]; `R` rows, `C` landmarks and the columns must exist.
-#[inline(always)]
-unsafe fn tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
-    task: &mut Comparing<'_>,
-    row: usize,
-    landmark: usize,
-    (from, depth): (usize, usize),
-) {
-    let width = task.with.width;
-    // SAFETY: the caller's promise; what is left over of the columns fits a vector's buffer.
-    unsafe {
-        let left = task.rows.as_ptr().add(row * width + from);
-        let right = task.with.landmarks.as_ptr().add(landmark * width + from);
-        let mut sums = [[V::splat(0.0); C]; R];
-        let whole = depth - depth % V::LANES;
-        for at in (0..whole).step_by(V::LANES) {
-            step::<V, R, C>(&mut sums, left.add(at), right.add(at), width);
-        }
-        if whole < depth {
-            let mut buffers = [[0.0f32; WIDEST]; R];
-            let mut others = [[0.0f32; WIDEST]; C];
-            for (r, buffer) in buffers.iter_mut().enumerate() {
-                std::ptr::copy_nonoverlapping(
-                    left.add(r * width + whole),
-                    buffer.as_mut_ptr(),
-                    depth - whole,
-                );
-            }
-            for (c, buffer) in others.iter_mut().enumerate() {
-                std::ptr::copy_nonoverlapping(
-                    right.add(c * width + whole),
-                    buffer.as_mut_ptr(),
-                    depth - whole,
-                );
-            }
-            step::<V, R, C>(&mut sums, buffers.as_ptr().cast(), others.as_ptr().cast(), WIDEST);
-        }
-        add_sums(task, row, landmark, sums);
-    }
-}
-
-/// Adds the sums over all lanes to the results.
-///
-/// # Safety
-/// As for [`tile`].
-#[inline(always)]
-unsafe fn add_sums<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
-    task: &mut Comparing<'_>,
-    row: usize,
-    landmark: usize,
-    sums: [[V; C]; R],
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        // Go through memory, so that the sums themselves can stay in registers.
-        let mut lanes = [[[0.0f32; WIDEST]; C]; R];
-        for r in 0..R {
-            for c in 0..C {
-                sums[r][c].store(lanes[r][c].as_mut_ptr());
-            }
-        }
-        let landmarks = task.with.halves.len();
-        for (r, lanes) in lanes.iter().enumerate() {
-            for (c, lanes) in lanes.iter().enumerate() {
-                let target = task.target.get_unchecked_mut((row + r) * landmarks + landmark + c);
-                *target += V::load(lanes.as_ptr()).sum();
-            }
-        }
-    }
-}
-
-/// # Safety
-/// As for [`tile`], for one vector of columns of rows `stride` apart.
-#[inline(always)]
-unsafe fn step<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
-    sums: &mut [[V; C]; R],
-    left: *const f32,
-    right: *const f32,
-    stride: usize,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut others = [V::splat(0.0); C];
-        for (c, other) in others.iter_mut().enumerate() {
-            *other = V::load(right.add(c * stride));
-        }
-        for (r, sums) in sums.iter_mut().enumerate() {
-            let own = V::load(left.add(r * stride));
-            for (sum, other) in sums.iter_mut().zip(others) {
-                *sum = own.mul_add(other, *sum);
-            }
         }
     }
 }
@@ -316,7 +111,7 @@ unsafe fn step<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
 /// # Safety
 /// As for [`Vector`]; the slices of the task must fit each other.
 #[inline(always)]
-pub(super) unsafe fn finish_rows<W: Vector<Scalar = f64>>(task: &mut Comparing<'_>) {
+pub(super) unsafe fn finish_rows<W: Vector<Scalar = f64>>(task: &mut Finishing<'_>) {
     let landmarks = task.with.halves.len();
     for (values, &half) in task.target.chunks_exact_mut(landmarks).zip(task.halves) {
         // SAFETY: the caller's promise.

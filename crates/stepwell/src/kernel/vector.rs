@@ -41,6 +41,12 @@ pub(crate) trait Vector: Copy {
     unsafe fn power_of_two(self) -> Self;
     /// The sum of the lanes.
     unsafe fn sum(self) -> f64;
+    /// Adds the lanes to the numbers at `to`, which must be valid for reading and writing `LANES`
+    /// of them.
+    unsafe fn add_to_doubles(self, to: *mut f64);
+    /// Transposes a square of `LANES` rows. `from` must be valid for reading rows that are `step`
+    /// apart, `to` for writing rows that are `to_step` apart.
+    unsafe fn transpose(from: *const Self::Scalar, step: usize, to: *mut Self::Scalar, to_step: usize);
 
     /// [`tile::add_product`](super::tile::add_product), compiled once for the
     /// instruction set.

@@ -5,7 +5,7 @@
 macro_rules! vector {
     ($name:ident, $half:ty, $register:ty, $scalar:ty, $lanes:literal lanes, panels of $panel:literal,
      [$set1:ident $loadu:ident $storeu:ident $add:ident $sub:ident $mul:ident $div:ident $fmadd:ident
-      $min:ident $max:ident], $power:ident $sum:ident $product:ident $(, $splat_pair:ident $add_pairs:ident)?) => {
+      $min:ident $max:ident], $power:ident $sum:ident $add_to_doubles:ident $transpose:ident $product:ident $(, $splat_pair:ident $add_pairs:ident)?) => {
         #[derive(Clone, Copy)]
         pub(super) struct $name($register);
 
@@ -86,6 +86,16 @@ macro_rules! vector {
             }
 
             #[inline(always)]
+            unsafe fn add_to_doubles(self, to: *mut f64) {
+                unsafe { $add_to_doubles(self.0, to) }
+            }
+
+            #[inline(always)]
+            unsafe fn transpose(from: *const $scalar, step: usize, to: *mut $scalar, to_step: usize) {
+                unsafe { $transpose(from, step, to, to_step) }
+            }
+
+            #[inline(always)]
             unsafe fn add_product(product: &Product<'_, $scalar>) {
                 unsafe { $product(product) }
             }
@@ -108,7 +118,7 @@ pub(super) use vector;
 
 /// The kernel's functions, compiled for an instruction set.
 macro_rules! entry_points {
-    ($features:literal, $vector:ty, $scalar:ty, $sweep:ident, $product:ident, $fill:ident) => {
+    ($features:literal, $vector:ty, $scalar:ty, $sweep:ident, $product:ident, $fill:ident, $fold:ident) => {
         /// # Safety
         /// As [`sweep::rows`]; the processor must have the instructions.
         #[target_feature(enable = $features)]
@@ -136,26 +146,49 @@ macro_rules! entry_points {
             // SAFETY: the caller's promise.
             unsafe { gate::fill::<$vector>(waves, lines, to) }
         }
+
+        /// # Safety
+        /// The processor must have the instructions.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $fold(task: &mut Folding<'_, $scalar>) {
+            task.run();
+        }
     };
 }
 pub(super) use entry_points;
 
-/// The same for the readout: tiles of rows and landmarks, and vectors of right-hand
-/// sides that are solved together.
+/// The same for the readout: tiles of a product, and vectors of right-hand sides that are
+/// solved together.
 macro_rules! readout_points {
-    ($features:literal, $single:ty, $double:ty, tiles of $rows:literal x $landmarks:literal, $vectors:literal vectors) => {
+    ($features:literal, $single:ty, $double:ty, tiles of $rows:literal rows, $vectors:literal vectors) => {
         /// # Safety
-        /// As [`similar::rows`]; the processor must have the instructions.
+        /// As [`matmul::multiply`]; the processor must have the instructions.
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn compare_rows(task: &mut Comparing<'_>) {
+        pub(super) unsafe fn multiply_f32(task: &mut Multiplying<'_, f32, f32>, room: &mut Room<f32>) {
             // SAFETY: the caller's promise.
-            unsafe { similar::rows::<$single, $double, $rows, $landmarks>(task) }
+            unsafe { matmul::multiply::<$single, Same, $rows>(task, room) }
+        }
+
+        /// # Safety
+        /// As [`matmul::multiply`]; the processor must have the instructions.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn multiply_f64(task: &mut Multiplying<'_, f64, f64>, room: &mut Room<f64>) {
+            // SAFETY: the caller's promise.
+            unsafe { matmul::multiply::<$double, Same, $rows>(task, room) }
+        }
+
+        /// # Safety
+        /// As [`matmul::multiply`]; the processor must have the instructions.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn multiply_mixed(task: &mut Multiplying<'_, f32, f64>, room: &mut Room<f32>) {
+            // SAFETY: the caller's promise.
+            unsafe { matmul::multiply::<$single, Double, $rows>(task, room) }
         }
 
         /// # Safety
         /// As [`similar::finish_rows`]; the processor must have the instructions.
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn finish_rows(task: &mut Comparing<'_>) {
+        pub(super) unsafe fn finish_rows(task: &mut Finishing<'_>) {
             // SAFETY: the caller's promise.
             unsafe { similar::finish_rows::<$double>(task) }
         }

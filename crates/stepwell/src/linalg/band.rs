@@ -9,38 +9,50 @@
 //! The work is cut into stripes of fixed height, so that the bits do not depend on the
 //! number of threads.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
 use std::sync::OnceLock;
 
 use super::matmul;
-use faer::linalg::{householder, qr, triangular_solve};
-use faer::traits::RealField;
-use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::{qr, triangular_solve};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
-use crate::kernel::{ABREAST, Banded, leave_wide_registers};
+use crate::kernel::{ABREAST, Banded, Matrix, Real, Sum, add_product, leave_wide_registers};
 
 /// Number of entries beside the diagonal.
 const WIDTH: usize = 32;
 /// Rows that one thread processes at a time.
 const STRIPE: usize = 128;
+/// Blocks of reflections that are merged before they rotate rows: products with wide blocks read the
+/// rows less often.
+const MERGED: usize = 6;
+/// Rows that one thread rotates at a time.
+const ROTATED: usize = 256;
 
 /// The band and the reflections that produce it.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
     /// The lower part of the band, by row: row i holds columns `i - WIDTH` to i.
     rows: Vec<[f64; WIDTH + 1]>,
-    reflections: Vec<Reflections<f64>>,
+    rotations: Vec<Rotation<f64>>,
     /// Computed on first use.
-    rounded: OnceLock<Vec<Reflections<f32>>>,
+    rounded: OnceLock<Vec<Rotation<f32>>>,
 }
 
 /// A block of reflections, `I - V T⁻¹ Vᵀ`. The last of them ends at the last column.
+struct Reflections {
+    basis: Mat<f64>,
+    factor: Mat<f64>,
+}
+
+/// Several blocks of reflections, `I - V Uᵀ`, which change the last columns.
 #[derive(Clone, Debug)]
-struct Reflections<T> {
-    basis: Mat<T>,
-    factor: Mat<T>,
+struct Rotation<T> {
+    width: usize,
+    /// `Vᵀ` and `Uᵀ`, stored by row.
+    v: Vec<T>,
+    u: Vec<T>,
 }
 
 impl Band {
@@ -67,19 +79,19 @@ impl Band {
             let entry = |at: usize| (i + at).checked_sub(WIDTH).map_or(0.0, |j| entries[i * n + j]);
             std::array::from_fn(entry)
         };
-        Self { rows: (0..n).map(row).collect(), reflections, rounded: OnceLock::new() }
+        let rotations = reflections.par_chunks(MERGED).map(Rotation::of).collect();
+        Self { rows: (0..n).map(row).collect(), rotations, rounded: OnceLock::new() }
     }
 
     /// Replaces the rows `X` by `X Q`.
     pub fn rotate(&self, x: &mut Array2<f64>) {
-        rotate(&self.reflections, x);
+        rotate(&self.rotations, x);
     }
 
     /// The same in single precision, which takes half the time. The error is about 1e-6
     /// of a row's length.
     pub fn rotate_roughly(&self, x: &mut Array2<f32>) {
-        let rounded =
-            self.rounded.get_or_init(|| self.reflections.iter().map(Reflections::rounded).collect());
+        let rounded = self.rounded.get_or_init(|| self.rotations.par_iter().map(Rotation::rounded).collect());
         rotate(rounded, x);
     }
 
@@ -143,13 +155,41 @@ impl Band {
     }
 }
 
-impl Reflections<f64> {
-    fn rounded(&self) -> Reflections<f32> {
-        let rounded =
-            |matrix: &Mat<f64>| Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)] as f32);
-        Reflections { basis: rounded(&self.basis), factor: rounded(&self.factor) }
+impl Rotation<f64> {
+    /// Merges blocks of reflections. With `V = [V₁ V₂]`, the matrix `T` has `V₁ᵀ V₂` beside `T₁`
+    /// and `T₂`, because `T + Tᵀ = VᵀV`.
+    fn of(blocks: &[Reflections]) -> Self {
+        let height = blocks.first().map_or(0, |block| block.basis.nrows());
+        let width = blocks.iter().map(|block| block.basis.ncols()).sum();
+        let (mut v, mut factor) = (Mat::<f64>::zeros(height, width), Mat::<f64>::zeros(width, width));
+        let mut left = 0;
+        for Reflections { basis, factor: own } in blocks {
+            let (rows, columns) = (basis.nrows(), basis.ncols());
+            v.as_mut().submatrix_mut(height - rows, left, rows, columns).copy_from(basis);
+            let before = v.as_ref().submatrix(height - rows, 0, rows, left);
+            let beside = factor.as_mut().submatrix_mut(0, left, left, columns);
+            matmul(beside, Accum::Replace, before.transpose(), basis.as_ref(), 1.0);
+            for j in 0..columns {
+                (0..=j).for_each(|i| factor[(left + i, left + j)] = own[(i, j)]);
+            }
+            left += columns;
+        }
+        let numbers = |matrix: &Mat<f64>| (0..width).flat_map(|j| matrix.col(j).iter().copied()).collect();
+        let own = numbers(&v);
+        // Uᵀ = T⁻¹ Vᵀ.
+        let turned = v.as_mut().transpose_mut();
+        triangular_solve::solve_upper_triangular_in_place(factor.as_ref(), turned, Par::Seq);
+        leave_wide_registers();
+        Self { width, v: own, u: numbers(&v) }
     }
 
+    fn rounded(&self) -> Rotation<f32> {
+        let rounded = |numbers: &[f64]| numbers.iter().map(|&x| x as f32).collect();
+        Rotation { width: self.width, v: rounded(&self.v), u: rounded(&self.u) }
+    }
+}
+
+impl Reflections {
     /// The reflections that clear the panel left of column `first` except for its band.
     fn of_panel(entries: &mut [f64], n: usize, first: usize) -> Self {
         let height = n - first;
@@ -191,28 +231,31 @@ impl Reflections<f64> {
     fn apply_on_both_sides(&self, entries: &mut [f64], n: usize, first: usize) {
         let Self { basis, factor } = self;
         let (height, width) = (basis.nrows(), basis.ncols());
-        let rest = n - first;
         // Stripes begin at the same rows as in the whole matrix.
         let start = first / STRIPE * STRIPE;
-        let whole = MatRef::from_row_major_slice(&*entries, n, n);
-        let mut product = vec![0.0; height * width];
-        let stripes: Vec<(usize, usize)> =
-            (start..n).step_by(STRIPE).map(|top| (top.max(first), (top + STRIPE).min(n))).collect();
-        let mut parts = Vec::with_capacity(stripes.len());
-        let mut free = product.as_mut_slice();
-        for &(top, end) in &stripes {
-            let (part, others) = free.split_at_mut((end - top) * width);
-            parts.push(part);
-            free = others;
-        }
-        parts.into_par_iter().zip(&stripes).for_each(|(part, &(top, end))| {
-            let mut part = MatMut::from_row_major_slice_mut(part, end - top, width);
-            let left = whole.submatrix(top, first, end - top, end - first);
-            matmul(part.as_mut(), Accum::Replace, left, basis.subrows(0, end - first), 1.0);
-            let below = whole.submatrix(end, top, n - end, end - top).transpose();
-            matmul(part.as_mut(), Accum::Add, below, basis.subrows(end - first, n - end), 1.0);
+        let whole = Matrix::by_row(&*entries, (n, n), n);
+        let by_column: Vec<f64> = (0..width).flat_map(|j| basis.col(j).iter().copied()).collect();
+        let turned = Matrix::by_row(&by_column, (width, height), height);
+        let stripes: Vec<usize> = (start..n).step_by(STRIPE).collect();
+        // (B V)ᵀ, of which every stripe has some columns.
+        let parts = stripes.into_par_iter().map(|top| {
+            let (top, end) = (top.max(first), (top + STRIPE).min(n));
+            let mut part = vec![0.0; width * (end - top)];
+            let left = whole.part(top..end, first..end).transposed();
+            add_product(&mut part, end - top, 1.0, turned.part(0..width, 0..end - first), left);
+            let below = whole.part(end..n, top..end);
+            add_product(&mut part, end - top, 1.0, turned.part(0..width, end - first..height), below);
+            part
         });
-        let mut x = MatMut::from_row_major_slice_mut(&mut product, height, width);
+        let parts: Vec<Vec<f64>> = parts.collect();
+        let mut x = Mat::<f64>::zeros(height, width);
+        let mut top = 0;
+        for part in parts {
+            let count = part.len() / width;
+            let part = MatRef::from_row_major_slice(&part, width, count);
+            x.as_mut().subrows_mut(top, count).copy_from(part.transpose());
+            top += count;
+        }
         // X T = B V, that is Tᵀ Xᵀ = (B V)ᵀ.
         let lower = factor.transpose();
         triangular_solve::solve_lower_triangular_in_place(lower, x.as_mut().transpose_mut(), Par::Seq);
@@ -220,23 +263,19 @@ impl Reflections<f64> {
         matmul(half.as_mut(), Accum::Replace, basis.transpose(), x.as_ref(), 0.5);
         triangular_solve::solve_lower_triangular_in_place(lower, half.as_mut(), Par::Seq);
         matmul(x.as_mut(), Accum::Add, basis.as_ref(), half.as_ref(), -1.0);
-        let x = x.as_ref();
-        let pair = |swapped: bool| {
-            Mat::from_fn(height, 2 * width, |i, j| {
-                if (j < width) != swapped { basis[(i, j % width)] } else { x[(i, j % width)] }
-            })
-        };
-        let (left, right) = (pair(false), pair(true));
+        let by_column: Vec<f64> =
+            by_column.into_iter().chain((0..width).flat_map(|j| x.col(j).iter().copied())).collect();
+        let pair = Matrix::by_row(&by_column, (2 * width, height), height);
+        let swapped = [&by_column[width * height..], &by_column[..width * height]].concat();
+        let swapped = Matrix::by_row(&swapped, (2 * width, height), height);
         each_stripe(&mut entries[start * n..], n, |index, rows| {
-            let count = rows.len() / n;
+            let end = start + index * STRIPE + rows.len() / n;
             let top = (start + index * STRIPE).max(first);
-            let end = start + index * STRIPE + count;
-            let rows = MatMut::from_row_major_slice_mut(rows, count, n);
-            let part = rows.submatrix_mut(count - (end - top), first, end - top, end - first);
-            let (left, right) = (left.subrows(top - first, end - top), right.subrows(0, end - first));
-            matmul(part, Accum::Add, left, right.transpose(), -1.0);
+            let skipped = rows.len() / n - (end - top);
+            let left = pair.part(0..2 * width, top - first..end - first).transposed();
+            let right = swapped.part(0..2 * width, 0..end - first);
+            add_product(&mut rows[skipped * n + first..], n, -1.0, left, right);
         });
-        debug_assert_eq!(rest, height);
     }
 }
 
@@ -278,26 +317,22 @@ impl BandFactor {
     }
 }
 
-fn rotate<T: RealField>(reflections: &[Reflections<T>], x: &mut Array2<T>) {
+fn rotate<T: Real + Sum<T>>(rotations: &[Rotation<T>], x: &mut Array2<T>) {
     let n = x.ncols();
     let entries = x.as_slice_mut().expect("rows lie one after the other");
-    each_stripe(entries, n, |_, rows| {
+    entries.par_chunks_mut(ROTATED * n.max(1)).for_each(|rows| {
         let count = rows.len() / n;
-        let mut rows = MatMut::from_row_major_slice_mut(rows, count, n);
-        let scratch =
-            householder::apply_block_householder_on_the_right_in_place_scratch::<T>(n, WIDTH, count);
-        let mut memory = MemBuffer::new(scratch);
-        for Reflections { basis, factor } in reflections {
-            householder::apply_block_householder_on_the_right_in_place_with_conj(
-                basis.as_ref(),
-                factor.as_ref(),
-                Conj::No,
-                rows.as_mut().subcols_mut(n - basis.nrows(), basis.nrows()),
-                Par::Seq,
-                MemStack::new(&mut memory),
-            );
+        let mut along = Vec::new();
+        for Rotation { width, v, u } in rotations {
+            let (width, height) = (*width, v.len() / width);
+            let [v, u] = [v, u].map(|numbers| Matrix::by_row(numbers, (width, height), height));
+            along.clear();
+            along.resize(count * width, T::default());
+            let changed = Matrix::by_row(&*rows, (count, n), n).part(0..count, n - height..n);
+            add_product(&mut along, width, T::from_f64(1.0), changed, v.transposed());
+            let along = Matrix::by_row(&along, (count, width), width);
+            add_product(&mut rows[n - height..], n, T::from_f64(-1.0), along, u);
         }
-        leave_wide_registers();
     });
 }
 
@@ -323,7 +358,7 @@ pub(crate) fn multiply_abreast(a: ArrayView2<'_, f64>, u: &[f64]) -> Array2<f64>
 }
 
 /// Calls `compute` with the index and the entries of every stripe of rows.
-fn each_stripe<T: Send>(entries: &mut [T], width: usize, compute: impl Fn(usize, &mut [T]) + Sync) {
+fn each_stripe(entries: &mut [f64], width: usize, compute: impl Fn(usize, &mut [f64]) + Sync) {
     if width > 0 {
         entries.par_chunks_mut(STRIPE * width).enumerate().for_each(|(index, rows)| compute(index, rows));
     }

@@ -1,15 +1,16 @@
 //! Solves equations with a symmetric, positive definite matrix.
 
+use std::ops::Range;
+
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::triangular_solve;
 use faer::reborrow::ReborrowMut;
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use faer::{Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-use super::matmul;
-use crate::kernel::leave_wide_registers;
+use crate::kernel::{Matrix, add_product, leave_wide_registers};
 
 /// `M⁻¹ B`. Reads only the lower triangle of `M`. `None` if `M` is not positive
 /// definite.
@@ -68,13 +69,11 @@ pub(crate) fn root(matrix: Array2<f64>) -> Option<Array2<f64>> {
             leave_wide_registers();
             MatMut::from_row_major_slice_mut(copy, count, width).copy_from(columns.transpose());
         });
-        let panel = MatRef::from_row_major_slice(&panel, below.len() / n, width);
+        let panel = Matrix::by_row(&panel, (below.len() / n, width), width);
         below.par_chunks_mut(SOLVED * n).enumerate().for_each(|(index, rows)| {
-            let (top, count) = (index * SOLVED, rows.len() / n);
-            let rows = MatMut::from_row_major_slice_mut(rows, count, n);
-            let rest = rows.subcols_mut(first + width, top + count);
-            let (left, right) = (panel.subrows(top, count), panel.subrows(0, top + count));
-            matmul(rest, Accum::Add, left, right.transpose(), -1.0);
+            let (top, end) = (index * SOLVED, index * SOLVED + rows.len() / n);
+            let (left, right) = (panel.part(top..end, 0..width), panel.part(0..end, 0..width));
+            add_product(&mut rows[first + width..], n, -1.0, left, right.transposed());
         });
     }
     (0..n).all(|i| entries[i * n..=i * n + i].iter().all(|x| x.is_finite())).then_some(root)
@@ -87,18 +86,43 @@ const PANEL: usize = 128;
 /// Replaces the first numbers of every row by `L⁻¹ x`. Rows are `stride` apart.
 pub(crate) fn solve_rows(rows: &mut [f64], stride: usize, root: ArrayView2<'_, f64>) {
     let n = root.nrows();
+    if n == 0 || rows.is_empty() {
+        return;
+    }
     let root = root.as_standard_layout();
-    let factor = MatRef::from_row_major_slice(root.as_slice().expect("in standard layout"), n, n);
-    rows.par_chunks_mut(SOLVED * stride.max(1)).for_each(|rows| {
-        let count = rows.len() / stride;
-        let columns = MatMut::from_column_major_slice_with_stride_mut(rows, n, count, stride);
+    let root = root.as_slice().expect("in standard layout");
+    rows.par_chunks_mut(SOLVED * stride).for_each(|rows| solve_part(rows, stride, (root, n), 0..n));
+}
+
+/// Solves for some of the numbers, given that those of the numbers before were subtracted: the first
+/// half of them, then the second. Most of the work are products.
+fn solve_part(rows: &mut [f64], stride: usize, (root, n): (&[f64], usize), part: Range<usize>) {
+    let count = rows.len() / stride;
+    if part.len() <= SMALL {
+        let factor = MatRef::from_row_major_slice(root, n, n);
+        let factor = factor.submatrix(part.start, part.start, part.len(), part.len());
+        let rows = &mut rows[part.start..];
+        let columns = MatMut::from_column_major_slice_with_stride_mut(rows, part.len(), count, stride);
         triangular_solve::solve_lower_triangular_in_place(factor, columns, Par::Seq);
         leave_wide_registers();
-    });
+        return;
+    }
+    let middle = part.start + (part.len() / 2).next_multiple_of(SMALL);
+    let (first, second) = (part.start..middle, middle..part.end);
+    solve_part(rows, stride, (root, n), first.clone());
+    // A copy, because the product changes the same rows.
+    let solved: Vec<f64> = rows.chunks(stride).flat_map(|row| &row[first.clone()]).copied().collect();
+    let solved = Matrix::by_row(&solved, (count, first.len()), first.len());
+    let factor = Matrix::by_row(root, (n, n), n).part(second.clone(), first);
+    add_product(&mut rows[middle..], stride, -1.0, solved, factor.transposed());
+    solve_part(rows, stride, (root, n), second);
 }
 
 /// Rows that one thread solves at a time.
 const SOLVED: usize = 128;
+
+/// Numbers that are solved for without products.
+const SMALL: usize = 64;
 
 /// `L⁻ᵀ B`.
 pub(crate) fn solve_transposed(root: ArrayView2<'_, f64>, b: Array2<f64>) -> Array2<f64> {

@@ -15,7 +15,7 @@ pub(crate) mod symmetric;
 pub(crate) use band::{Band, BandFactor, abreast, multiply_abreast};
 pub(crate) use cholesky::{root, solve_positive, solve_rows, solve_transposed};
 pub(crate) use general::{spectral_norm, spectral_radius};
-pub(crate) use product::{add_gram, multiply, multiply_rows, products};
+pub(crate) use product::{add_gram, multiply, products};
 
 use faer::{Accum, MatMut, MatRef, Par};
 

@@ -1,23 +1,10 @@
-//! Fast matrix products whose bits do not depend on the number of threads: the output
-//! is cut into stripes of a fixed height, and one thread computes each stripe.
+//! Matrix products on several threads. The bits of an entry depend neither on the number of threads
+//! nor on the other rows.
 
-use super::matmul;
-use faer::reborrow::ReborrowMut;
-use faer::{Accum, Mat, MatMut, MatRef};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-/// Rows of the output that one thread computes at a time. Wide matrices have higher
-/// stripes, because each stripe reads much of the other factor.
-fn stripe(width: usize) -> usize {
-    if width < 1024 { STRIPE } else { 256 }
-}
-const STRIPE: usize = 64;
-
-/// Rows and columns computed at a time if a row's bits must not depend on the other
-/// rows.
-const TILE: usize = 16;
-const TILE_COLUMNS: usize = 128;
+use crate::kernel::{BLOCK, Matrix, add_product};
 
 /// Below this number of multiplications, waking other threads costs more than it saves.
 const WORTH_SHARING: usize = 1 << 19;
@@ -29,12 +16,11 @@ pub(crate) fn add_gram(rows: &[f64], width: usize, lower: &mut [f64]) {
         return;
     }
     let count = rows.len() / width;
-    let rows = MatRef::from_row_major_slice(rows, count, width);
+    let rows = Matrix::by_row(rows, (count, width), width);
     each_stripe(lower, width, count * width * width, |first, height, stripe| {
-        let end = first + height;
-        let stripe = MatMut::from_row_major_slice_mut(stripe, height, width).subcols_mut(0, end);
-        let (left, right) = (rows.subcols(first, height).transpose(), rows.subcols(0, end));
-        matmul(stripe, Accum::Add, left, right, 1.0);
+        let (left, right) =
+            (rows.part(0..count, first..first + height), rows.part(0..count, 0..first + height));
+        add_product(stripe, width, 1.0, left.transposed(), right);
     });
 }
 
@@ -42,17 +28,14 @@ pub(crate) fn add_gram(rows: &[f64], width: usize, lower: &mut [f64]) {
 pub(crate) fn products(a: ArrayView2<'_, f64>) -> Array2<f64> {
     let (rows, inner) = a.dim();
     let mut lower = Array2::zeros((rows, rows));
-    let a = Operand::new(a);
-    let a = a.view();
-    let entries = lower.as_slice_mut().expect("just made, row after row");
-    if rows > 0 && inner > 0 {
+    with_matrix(a, |a| {
+        let entries = lower.as_slice_mut().expect("just made, row after row");
         each_stripe(entries, rows, rows * rows * inner, |first, height, stripe| {
             let end = first + height;
-            let stripe = MatMut::from_row_major_slice_mut(stripe, height, rows).subcols_mut(0, end);
-            let (left, right) = (a.subrows(first, height), a.subrows(0, end).transpose());
-            matmul(stripe, Accum::Replace, left, right, 1.0);
+            let (left, right) = (a.part(first..end, 0..inner), a.part(0..end, 0..inner).transposed());
+            add_product(stripe, rows, 1.0, left, right);
         });
-    }
+    });
     lower
 }
 
@@ -60,95 +43,48 @@ pub(crate) fn products(a: ArrayView2<'_, f64>) -> Array2<f64> {
 pub(crate) fn multiply(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     let (rows, inner, columns) = (a.nrows(), a.ncols(), b.ncols());
     let mut product = Array2::zeros((rows, columns));
-    if rows == 0 || inner == 0 || columns == 0 {
-        return product;
-    }
-    let (a, b) = (Operand::new(a), Operand::new(b));
-    let (a, b) = (a.view(), b.view());
-    let entries = product.as_slice_mut().expect("just made, row after row");
-    each_stripe(entries, columns, rows * inner * columns, |first, height, stripe| {
-        let stripe = MatMut::from_row_major_slice_mut(stripe, height, columns);
-        matmul(stripe, Accum::Replace, a.subrows(first, height), b, 1.0);
+    with_matrix(a, |a| {
+        with_matrix(b, |b| {
+            let entries = product.as_slice_mut().expect("just made, row after row");
+            each_stripe(entries, columns, rows * inner * columns, |first, height, stripe| {
+                add_product(stripe, columns, 1.0, a.part(first..first + height, 0..inner), b);
+            });
+        });
     });
     product
 }
 
-/// `A B`, where a row's bits do not depend on the number of rows. Rows are always
-/// processed in tiles, and zeros pad the last tile. Tiles are low, so that a single row
-/// does not cost as much as many, and process some columns at a time, so that these are
-/// still in the cache for the next tile.
-pub(crate) fn multiply_rows(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
-    let (rows, inner, columns) = (a.nrows(), a.ncols(), b.ncols());
-    let mut product = Array2::zeros((rows, columns));
-    if rows == 0 || inner == 0 || columns == 0 {
-        return product;
-    }
-    let b = Operand::new(b);
-    let b = b.view();
-    let entries = product.as_slice_mut().expect("just made, row after row");
-    entries.par_chunks_mut(STRIPE * columns).enumerate().for_each(|(index, entries)| {
-        let (first, height) = (index * STRIPE, entries.len() / columns);
-        let filled = height.next_multiple_of(TILE);
-        let mut stripe = vec![0.0; filled * inner];
-        for (row, copy) in a.rows().into_iter().skip(first).take(height).zip(stripe.chunks_mut(inner)) {
-            copy.iter_mut().zip(row).for_each(|(copy, value)| *copy = *value);
-        }
-        let mut whole = vec![0.0; filled * columns];
-        let mut into = MatMut::from_row_major_slice_mut(&mut whole, filled, columns);
-        let stripe = MatRef::from_row_major_slice(&stripe, filled, inner);
-        for left in (0..columns).step_by(TILE_COLUMNS) {
-            let width = TILE_COLUMNS.min(columns - left);
-            for top in (0..filled).step_by(TILE) {
-                let tile = into.rb_mut().submatrix_mut(top, left, TILE, width);
-                let (rows, some) = (stripe.subrows(top, TILE), b.subcols(left, width));
-                matmul(tile, Accum::Replace, rows, some, 1.0);
-            }
-        }
-        entries.copy_from_slice(&whole[..entries.len()]);
-    });
-    product
-}
-
-/// Calls `compute` with the first row, the height and the entries of every stripe.
+/// Calls `compute` with the first row, the height and the entries of stripes of rows.
 fn each_stripe(
     entries: &mut [f64],
     width: usize,
     multiplications: usize,
     compute: impl Fn(usize, usize, &mut [f64]) + Sync,
 ) {
-    let high = stripe(width);
-    let each = |(index, entries): (usize, &mut [f64])| compute(index * high, entries.len() / width, entries);
+    if entries.is_empty() {
+        return;
+    }
     if multiplications < WORTH_SHARING {
-        entries.chunks_mut(high * width).enumerate().for_each(each);
+        return compute(0, entries.len() / width, entries);
+    }
+    // Several stripes per thread, because those of a triangle differ in size.
+    let high = (entries.len() / width).div_ceil(4 * rayon::current_num_threads()).next_multiple_of(12);
+    let high = high.min(BLOCK);
+    let stripes = entries.par_chunks_mut(high * width).enumerate();
+    stripes.for_each(|(index, entries)| compute(index * high, entries.len() / width, entries));
+}
+
+/// Calls `then` with a matrix in place if its entries are stored by row or by column, otherwise with
+/// a copy.
+fn with_matrix(matrix: ArrayView2<'_, f64>, then: impl FnOnce(Matrix<'_, f64>)) {
+    let (rows, columns) = matrix.dim();
+    if let Some(entries) = matrix.to_slice() {
+        then(Matrix::by_row(entries, (rows, columns), columns));
+    } else if let Some(entries) = matrix.reversed_axes().to_slice() {
+        then(Matrix::by_row(entries, (columns, rows), rows).transposed());
     } else {
-        entries.par_chunks_mut(high * width).enumerate().for_each(each);
-    }
-}
-
-/// A matrix as faer sees it: in place if its entries are stored by row or by column,
-/// otherwise a copy.
-enum Operand<'a> {
-    InPlace(MatRef<'a, f64>),
-    Copy(Mat<f64>),
-}
-
-impl<'a> Operand<'a> {
-    fn new(matrix: ArrayView2<'a, f64>) -> Self {
-        let (rows, columns) = matrix.dim();
-        if let Some(entries) = matrix.to_slice() {
-            return Self::InPlace(MatRef::from_row_major_slice(entries, rows, columns));
-        }
-        if let Some(entries) = matrix.reversed_axes().to_slice() {
-            return Self::InPlace(MatRef::from_column_major_slice(entries, rows, columns));
-        }
-        Self::Copy(Mat::from_fn(rows, columns, |i, j| matrix[(i, j)]))
-    }
-
-    fn view(&self) -> MatRef<'_, f64> {
-        match self {
-            Self::InPlace(matrix) => *matrix,
-            Self::Copy(matrix) => matrix.as_ref(),
-        }
+        let copy: Vec<f64> = matrix.iter().copied().collect();
+        then(Matrix::by_row(&copy, (rows, columns), columns));
     }
 }
 

@@ -337,19 +337,19 @@ fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
 fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<usize>, Vec<u8>)> {
     let mut tensors = Vec::new();
     if let Some(Expansion::Landmarks(landmarks)) = readout.and_then(Readout::expansion) {
-        let bytes = landmarks.rows().iter().flat_map(|value| value.to_le_bytes()).collect();
+        let bytes = bytes_of(landmarks.rows().iter().map(|value| value.to_le_bytes()));
         tensors.push((LANDMARKS.into(), Dtype::F32, landmarks.rows().shape().to_vec(), bytes));
         if let Some((colours, starts, holders, counts)) = landmarks.assignment().map(Assignment::parts) {
-            let bytes = colours.iter().flat_map(|value| value.to_le_bytes()).collect();
+            let bytes = bytes_of(colours.iter().map(|value| value.to_le_bytes()));
             tensors.push((COLOURS.into(), Dtype::U64, vec![colours.len()], bytes));
             for (name, values) in [("starts", starts), ("holders", holders), ("counts", counts)] {
-                let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                let bytes = bytes_of(values.iter().map(|value| value.to_le_bytes()));
                 tensors.push((format!("{COLOURS}.{name}"), Dtype::U32, vec![values.len()], bytes));
             }
         }
     }
     let mut add = |name: String, shape: &[usize], values: &mut dyn Iterator<Item = &f64>| {
-        let bytes = values.flat_map(|value| value.to_le_bytes()).collect();
+        let bytes = bytes_of(values.map(|value| value.to_le_bytes()));
         tensors.push((name, Dtype::F64, shape.to_vec(), bytes));
     };
     for (place, BlockWeights { recurrent, input, gate }) in places(&model.config).zip(model.weights.iter()) {
@@ -393,6 +393,12 @@ fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<
         }
     }
     tensors
+}
+
+fn bytes_of<const N: usize>(values: impl Iterator<Item = [u8; N]>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(N * values.size_hint().0);
+    values.for_each(|value| bytes.extend_from_slice(&value));
+    bytes
 }
 
 impl Header {

@@ -1,6 +1,6 @@
 //! Calibration: turns decision values into probabilities.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, same_length};
@@ -95,22 +95,28 @@ impl Calibration {
         let classes = if self.bias.len() == 1 { 2 } else { self.bias.len() };
         let mut probabilities = Array2::zeros((decisions.nrows(), classes));
         for (decisions, mut row) in decisions.outer_iter().zip(probabilities.outer_iter_mut()) {
-            let first = classes - self.bias.len();
-            for (class, (value, bias)) in decisions.iter().zip(&self.bias).enumerate() {
-                row[first + class] = self.slope * value + bias;
-            }
-            softmax(row.as_slice_mut().expect("just made"));
+            softmax(self.logits(decisions, row.as_slice_mut().expect("just made")));
         }
         Ok(probabilities)
     }
+
+    /// Writes the logits of a row, one per class.
+    fn logits<'r>(&self, decisions: ArrayView1<'_, f64>, row: &'r mut [f64]) -> &'r mut [f64] {
+        let first = row.len() - self.bias.len();
+        let logits = decisions.iter().zip(&self.bias).map(|(value, bias)| self.slope * value + bias);
+        row[..first].fill(0.0);
+        row[first..].iter_mut().zip(logits).for_each(|(to, logit)| *to = logit);
+        row
+    }
 }
 
-/// Turns logits into probabilities.
-fn softmax(row: &mut [f64]) {
+/// Turns logits into probabilities. Returns the logarithm of the sum of their exponentials.
+fn softmax(row: &mut [f64]) -> f64 {
     let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     row.iter_mut().for_each(|value| *value = (*value - largest).exp());
     let sum: f64 = row.iter().sum();
     row.iter_mut().for_each(|value| *value /= sum);
+    largest + sum.ln()
 }
 
 /// The likelihood to maximise.
@@ -122,96 +128,109 @@ struct Likelihood<'a> {
     totals: Vec<f64>,
 }
 
+/// A calibration, its loss, and the probabilities it gives.
+struct Point {
+    at: Calibration,
+    loss: f64,
+    probabilities: Array2<f64>,
+}
+
 impl Likelihood<'_> {
     /// Newton's method with step halving; the problem is convex.
-    fn climb(&self, mut at: Calibration) -> Result<Calibration> {
-        let mut loss = self.loss(&at)?;
+    fn climb(&self, start: Calibration) -> Result<Calibration> {
+        let mut best = self.point(start);
         for _ in 0..MOST_STEPS {
-            let (gradient, curvature) = self.derivatives(&at)?;
+            let (gradient, curvature) = self.derivatives(&best.probabilities);
             let size = gradient.len();
             let Some(step) = linalg::solve_positive(curvature, gradient.view().insert_axis(Axis(1))) else {
                 return Err(Error::NoDecomposition { what: "calibration", size });
             };
+            let step = step.column(0);
+            // What the step gains if the loss is quadratic.
+            if 0.5 * gradient.dot(&step) < 1e-12 * (1.0 + best.loss.abs()) {
+                break;
+            }
             let mut length = 1.0;
             let next = loop {
-                let next = Calibration {
-                    slope: at.slope - length * step[(0, 0)],
-                    bias: at
-                        .bias
-                        .iter()
-                        .zip(step.column(0).iter().skip(1))
-                        .map(|(b, s)| b - length * s)
-                        .collect(),
-                };
-                let improved = self.loss(&next)?;
-                if improved < loss {
-                    break Some((next, improved));
+                let Calibration { slope, bias } = &best.at;
+                let bias = bias.iter().zip(step.iter().skip(1)).map(|(b, s)| b - length * s);
+                let at = Calibration { slope: slope - length * step[0], bias: bias.collect() };
+                let next = self.point(at);
+                if next.loss < best.loss {
+                    break Some(next);
                 }
                 length /= 2.0;
                 if length < 1e-10 {
                     break None;
                 }
             };
-            let Some((next, improved)) = next else { break };
-            let gained = loss - improved;
-            (at, loss) = (next, improved);
-            if gained < 1e-12 * (1.0 + loss.abs()) {
-                break;
-            }
+            let Some(next) = next else { break };
+            best = next;
         }
-        Ok(at)
+        Ok(best.at)
     }
 
-    /// The target probability that a row of class `of` belongs to `class`.
-    fn target(&self, class: usize, of: usize) -> f64 {
+    /// The target probabilities of a row of this class: for its own class, and for each other one.
+    fn targets(&self, of: usize) -> (f64, f64) {
         let classes = self.totals.len() as f64;
         let own = (self.totals[of] + 1.0) / (self.totals[of] + classes);
-        if class == of { own } else { (1.0 - own) / (classes - 1.0) }
+        (own, (1.0 - own) / (classes - 1.0))
     }
 
-    fn loss(&self, at: &Calibration) -> Result<f64> {
-        let probabilities = at.probabilities(self.decisions)?;
-        let row = |((row, &of), weight): ((ndarray::ArrayView1<'_, f64>, &usize), &f64)| {
-            let terms = row.iter().enumerate().map(|(class, p)| self.target(class, of) * p.max(1e-300).ln());
-            -weight * terms.sum::<f64>()
-        };
-        Ok(probabilities.outer_iter().zip(self.classes).zip(self.weights).map(row).sum())
+    /// The loss of a row with logits `z` and targets `t`, which sum to 1, is
+    /// `-Σ t log softmax(z) = log Σ exp(z) - Σ t z`.
+    fn point(&self, at: Calibration) -> Point {
+        let mut probabilities = Array2::zeros((self.decisions.nrows(), self.totals.len()));
+        let mut loss = 0.0;
+        let rows = probabilities.outer_iter_mut().zip(self.decisions.outer_iter());
+        for (((mut row, decisions), &of), weight) in rows.zip(self.classes).zip(self.weights) {
+            let row = at.logits(decisions, row.as_slice_mut().expect("just made"));
+            let (own, other) = self.targets(of);
+            let expected = (own - other) * row[of] + other * row.iter().sum::<f64>();
+            loss += weight * (softmax(row) - expected);
+        }
+        Point { at, loss, probabilities }
     }
 
     /// Gradient and Hessian by slope and biases.
-    fn derivatives(&self, at: &Calibration) -> Result<(Array1<f64>, Array2<f64>)> {
-        let probabilities = at.probabilities(self.decisions)?;
+    fn derivatives(&self, probabilities: &Array2<f64>) -> (Array1<f64>, Array2<f64>) {
         let columns = self.decisions.ncols();
         let first = self.totals.len() - columns;
         let mut gradient = Array1::zeros(columns + 1);
         let mut curvature = Array2::zeros((columns + 1, columns + 1));
+        // The biases have the Hessian `diag(Σ w p) - Σ w p pᵀ`.
+        let mut rooted = Vec::with_capacity(probabilities.nrows() * columns);
         for (row, &of) in self.classes.iter().enumerate() {
             let weight = self.weights[row];
-            let (s, p) = (self.decisions.row(row), probabilities.row(row));
-            let mean: f64 = s.iter().enumerate().map(|(column, s)| p[first + column] * s).sum();
+            let (s, p) = (self.decisions.row(row), probabilities.slice(s![row, first..]));
+            let mean: f64 = s.iter().zip(&p).map(|(s, p)| p * s).sum();
             let mut square = -mean * mean;
-            for (column, &s) in s.iter().enumerate() {
-                let p = p[first + column];
-                let off = p - self.target(first + column, of);
+            let (own, other) = self.targets(of);
+            for (column, (&s, &p)) in s.iter().zip(&p).enumerate() {
+                let off = p - if first + column == of { own } else { other };
                 gradient[0] += weight * off * s;
                 gradient[1 + column] += weight * off;
                 square += p * s * s;
                 curvature[(0, 1 + column)] += weight * p * (s - mean);
                 curvature[(1 + column, 1 + column)] += weight * p;
-                for other in 0..columns {
-                    curvature[(1 + column, 1 + other)] -= weight * p * probabilities[(row, first + other)];
-                }
+                rooted.push(weight.sqrt() * p);
             }
             curvature[(0, 0)] += weight * square;
         }
+        let mut products = vec![0.0; columns * columns];
+        linalg::add_gram(&rooted, columns, &mut products);
         for column in 0..columns {
             curvature[(1 + column, 0)] = curvature[(0, 1 + column)];
+            for other in 0..=column {
+                curvature[(1 + column, 1 + other)] -= products[column * columns + other];
+                curvature[(1 + other, 1 + column)] = curvature[(1 + column, 1 + other)];
+            }
         }
         // The Hessian may be singular: shifting all biases changes nothing, and the slope may not
         // matter.
         let largest = curvature.diag().iter().copied().fold(1e-300, f64::max);
         curvature.diag_mut().map_inplace(|entry| *entry += 1e-9 * largest);
-        Ok((gradient, curvature))
+        (gradient, curvature)
     }
 }
 

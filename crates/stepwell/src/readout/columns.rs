@@ -106,7 +106,7 @@ impl Columns {
     /// Both, with `constant` as the deviation of constant columns.
     pub(super) fn mean_and_deviations(&self, constant: f64) -> (Array1<f64>, Array1<f64>) {
         let count = self.once.first().map_or(0, Spread::count);
-        let exact = self.once.iter().map(Spread::mean_and_deviation);
+        let exact = self.once.par_iter().map(Spread::mean_and_deviation);
         let (mut means, mut deviations): (Vec<f64>, Vec<f64>) = exact.unzip();
         if count == 0 || self.others.weight > 0.0 {
             let mut all = self.others.clone();

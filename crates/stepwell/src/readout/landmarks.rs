@@ -173,40 +173,77 @@ impl Landmarks {
     /// The same on a device.
     pub(super) fn apply_on(&self, rows: Rows<'_>, device: &Device) -> Result<Array2<f64>> {
         let mut alike = Vec::new();
-        self.apply_into(rows, device, &mut alike)?;
+        self.apply_into(rows, device, None, &mut alike)?;
         rows::shaped(alike, (rows.len(), self.halves.len()))
     }
 
-    /// The same, stored by row, into a buffer that is reused.
-    pub(super) fn apply_into(&self, rows: Rows<'_>, device: &Device, alike: &mut Vec<f64>) -> Result<()> {
+    /// The same, stored by row, into a buffer that is reused. Returns the landmark that each row
+    /// equals, if `places` are given: the similarities of such rows are not computed.
+    pub(super) fn apply_into(
+        &self,
+        rows: Rows<'_>,
+        device: &Device,
+        places: Option<&Places>,
+        alike: &mut Vec<f64>,
+    ) -> Result<Vec<Option<usize>>> {
         same_length("columns of the inputs", self.mean.len(), rows.vectors.ncols())?;
         rows.check()?;
-        let shape = (rows.len(), self.halves.len());
-        memory::ask_array("similarities to landmarks", &[shape.0, shape.1 + self.mean.len() / 2], 8)?;
+        let (width, count) = (self.mean.len(), self.halves.len());
+        memory::ask_array("similarities to landmarks", &[rows.len(), count + width / 2], 8)?;
+        let mut equal = vec![None; rows.len()];
         match self.compared {
             Compares::Nothing => {
                 alike.clear();
-                alike.resize(shape.0 * shape.1, 0.0);
+                alike.resize(rows.len() * count, 0.0);
             }
             Compares::Vectors(sharpness) => {
                 let row = |row| rows.vectors.index_axis_move(Axis(0), row);
-                let (scaled, halves) = scaled(rows.len(), row, &self.mean, &self.scale);
+                let (mut scaled, mut halves) = scaled(rows.len(), row, &self.mean, &self.scale);
+                if let Some(places) = places {
+                    let of = |row: usize| {
+                        let scaled = &scaled[row * width..(row + 1) * width];
+                        places.of(self, scaled, halves[row], rows.colours.map(|all| all.of(row..row + 1)))
+                    };
+                    equal = (0..rows.len()).into_par_iter().map(of).collect();
+                }
+                let mut new = 0;
+                for row in (0..rows.len()).filter(|&row| equal[row].is_none()) {
+                    scaled.copy_within(row * width..(row + 1) * width, new * width);
+                    halves[new] = halves[row];
+                    new += 1;
+                }
+                scaled.truncate(new * width);
+                halves.truncate(new);
                 let landmarks = self.rows.as_slice().expect("made to lie row after row");
-                let width = self.mean.len();
                 let compared = Compared { landmarks, halves: &self.halves, width, sharpness };
                 match device.products(&scaled, landmarks, width) {
                     Some(products) => compared.finish_all(&products?, &halves, alike),
                     None => compared.compare(&scaled, &halves, alike),
                 }
+                alike.resize(rows.len() * count, 0.0);
+                for row in (0..rows.len()).rev().filter(|&row| equal[row].is_none()) {
+                    new -= 1;
+                    alike.copy_within(new * count..(new + 1) * count, row * count);
+                }
             }
         }
         if let Some(assignment) = &self.assignment {
             let colours = rows.colours.ok_or_else(colourless)?;
-            let alike = alike.par_chunks_mut(shape.1.max(1)).enumerate();
-            alike
-                .for_each_init(Vec::new, |room, (row, alike)| assignment.add(colours.iter(row), room, alike));
+            let alike = alike.par_chunks_mut(count.max(1)).zip(&equal).enumerate();
+            alike.for_each_init(Vec::new, |room, (row, (alike, equal))| {
+                if equal.is_none() {
+                    assignment.add(colours.iter(row), room, alike);
+                }
+            });
         }
-        Ok(())
+        Ok(equal)
+    }
+
+    /// The order in which rows are compared with landmarks, to find those that they equal.
+    pub(super) fn places(&self) -> Places {
+        let mut by_length: Vec<usize> = (0..self.halves.len()).collect();
+        by_length.sort_by(|&a, &b| self.halves[a].total_cmp(&self.halves[b]));
+        Places { by_length, colours: self.assignment.as_ref().map(Assignment::colours) }
     }
 
     /// `L` with `L Lᵀ = k(C, C)`. Solving with `L` turns similarities into coordinates with the
@@ -233,6 +270,40 @@ impl Landmarks {
         });
         linalg::root(alike)
             .ok_or(Error::NoDecomposition { what: "decomposition of the landmarks' kernel", size })
+    }
+}
+
+/// Finds the landmark that a row equals.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    by_length: Vec<usize>,
+    colours: Option<Colours>,
+}
+
+impl Places {
+    /// At most this many landmarks of equal length are compared with a row.
+    const MOST_TRIED: usize = 8;
+
+    fn of(
+        &self,
+        landmarks: &Landmarks,
+        scaled: &[f32],
+        half: f64,
+        colours: Option<ColourRows<'_>>,
+    ) -> Option<usize> {
+        let length = |at: usize| landmarks.halves[self.by_length[at]];
+        let first = self.by_length.partition_point(|&at| landmarks.halves[at] < half);
+        let candidates = (first..self.by_length.len()).take_while(|&at| length(at) == half);
+        candidates.take(Self::MOST_TRIED).map(|at| self.by_length[at]).find(|&at| {
+            let same_colours = match (&self.colours, colours) {
+                (Some(own), Some(row)) => {
+                    let own = own.view();
+                    own.colours(at) == row.colours(0) && own.counts(at) == row.counts(0)
+                }
+                (own, _) => own.is_none(),
+            };
+            same_colours && landmarks.rows.row(at).as_slice() == Some(scaled)
+        })
     }
 }
 

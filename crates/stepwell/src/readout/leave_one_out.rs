@@ -39,7 +39,7 @@ use crate::linalg::{self, Band, BandFactor};
 pub struct LeaveOneOut<'path> {
     centre: Centre,
     basis: Basis<'path>,
-    /// Whether to try single precision: it is faster, and was accurate enough for all rows so far.
+    /// Whether to try single precision: it is faster, and was accurate enough for most rows so far.
     rough: bool,
     pending: Pending,
     errors: AlphaErrors,
@@ -96,9 +96,13 @@ impl<'path> Basis<'path> {
 /// If `1 - h` is below this, its rounding error is estimated.
 const SUSPICIOUS: f64 = 1e-4;
 
-/// If `1 - h` of all rows of a block is above this, single precision gives errors to three digits
-/// for the smallest alphas, and to five digits for usual ones.
+/// If `1 - h` of a row is above this, single precision gives its errors to three digits for the
+/// smallest alphas, and to five digits for usual ones.
 const ROUGH: f64 = 5e-3;
+
+/// If more than one row in this many of a block needs double precision, the next blocks use it from
+/// the start.
+const MOST_POOR: usize = 3;
 
 /// Number of columns from which on single precision is noticeably faster.
 const WORTH_ROUNDING: usize = 512;
@@ -274,6 +278,7 @@ impl<'path> LeaveOneOut<'path> {
         missed
     }
 
+    /// The errors of rows, and whether to try single precision again.
     fn missed_by_band(
         &self,
         x: ArrayView2<'_, f64>,
@@ -282,21 +287,28 @@ impl<'path> LeaveOneOut<'path> {
         band: &Band,
         factors: &[Option<(BandFactor, Array2<f64>)>],
     ) -> (Array2<f64>, bool) {
-        // If the other rows determine each row well, single precision is accurate enough.
-        if self.rough {
-            let mut rough = self.centred(x, |x| x as f32);
-            band.rotate_roughly(&mut rough);
-            let (missed, least) = self.missed_in_band(rough.view(), y, row_weights, band, factors);
-            if least > ROUGH {
-                return (missed, true);
-            }
+        let exactly = |x: ArrayView2<'_, f64>, y: &Array2<f64>, weights: &[f64]| {
+            let mut centred = self.centred(x, |x| x);
+            band.rotate(&mut centred);
+            self.missed_in_band(centred.view(), y, weights, band, factors).0
+        };
+        if !self.rough {
+            return (exactly(x, y, row_weights), false);
         }
-        let mut centred = self.centred(x, |x| x);
-        band.rotate(&mut centred);
-        (self.missed_in_band(centred.view(), y, row_weights, band, factors).0, false)
+        // If the other rows determine a row well, single precision is accurate enough.
+        let mut rough = self.centred(x, |x| x as f32);
+        band.rotate_roughly(&mut rough);
+        let (mut missed, least) = self.missed_in_band(rough.view(), y, row_weights, band, factors);
+        let poor: Vec<usize> = (0..x.nrows()).filter(|&row| least[row] <= ROUGH).collect();
+        if !poor.is_empty() {
+            let weights: Vec<f64> = poor.iter().map(|&row| row_weights[row]).collect();
+            let found = exactly(x.select(Axis(0), &poor).view(), &y.select(Axis(0), &poor), &weights);
+            poor.iter().zip(found.outer_iter()).for_each(|(&row, found)| missed.row_mut(row).assign(&found));
+        }
+        (missed, poor.len() <= x.nrows() / MOST_POOR)
     }
 
-    /// The errors of rotated rows, and the smallest `1 - h`.
+    /// The errors of rotated rows, and the smallest `1 - h` of each.
     fn missed_in_band<T: Copy + Into<f64> + Sync>(
         &self,
         rotated: ArrayView2<'_, T>,
@@ -304,14 +316,14 @@ impl<'path> LeaveOneOut<'path> {
         row_weights: &[f64],
         band: &Band,
         factors: &[Option<(BandFactor, Array2<f64>)>],
-    ) -> (Array2<f64>, f64) {
+    ) -> (Array2<f64>, Vec<f64>) {
         let (largest, targets) = (band.norm(), y.ncols());
         let width = factors.len() * targets;
         let mut missed = Array2::from_elem((rotated.nrows(), width), f64::INFINITY);
         let results = missed.as_slice_mut().expect("just made").par_chunks_mut((ABREAST * width).max(1));
         let groups: Vec<_> = rotated.axis_chunks_iter(Axis(0), ABREAST).collect();
         let group = |(group, (rows, missed)): (usize, (ArrayView2<'_, T>, &mut [f64]))| {
-            let mut least = f64::INFINITY;
+            let mut least = vec![f64::INFINITY; rows.nrows()];
             let z = linalg::abreast(rows);
             let mut u = vec![0.0; z.len()];
             for (column, factor) in factors.iter().enumerate() {
@@ -322,7 +334,7 @@ impl<'path> LeaveOneOut<'path> {
                     let i = group * ABREAST + row;
                     let weight = row_weights[i];
                     let free = 1.0 - weight / self.centre.weight - weight * shares[row];
-                    least = least.min(free);
+                    least[row] = least[row].min(free);
                     // `|(L + alpha)⁻¹ z|²` from `u = C⁻¹ z`, one back substitution for the few
                     // suspicious rows.
                     let slope = || {
@@ -340,8 +352,8 @@ impl<'path> LeaveOneOut<'path> {
             }
             least
         };
-        let leasts: Vec<f64> = groups.into_par_iter().zip(results).enumerate().map(group).collect();
-        (missed, leasts.into_iter().fold(f64::INFINITY, f64::min))
+        let leasts: Vec<Vec<f64>> = groups.into_par_iter().zip(results).enumerate().map(group).collect();
+        (missed, leasts.concat())
     }
 }
 

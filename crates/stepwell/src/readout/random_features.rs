@@ -64,7 +64,7 @@ impl RandomFeatures {
     /// The units' values for every row.
     pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         same_length("columns of the inputs", self.weights.nrows(), x.ncols())?;
-        let mut features = linalg::multiply_rows(x, self.weights.view());
+        let mut features = linalg::multiply(x, self.weights.view());
         features += &self.bias;
         features.mapv_inplace(f64::tanh);
         Ok(features)

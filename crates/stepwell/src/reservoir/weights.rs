@@ -7,6 +7,7 @@
 //! identify. [`Weights::from_stacks`] accepts weights from elsewhere.
 
 use ndarray::{Array1, Array2};
+use rayon::prelude::*;
 
 use crate::config::{EdgeGate, InputPattern, Level, ModelConfig, Recurrence, Scaling};
 use crate::error::{Error, Result, same_length};
@@ -104,20 +105,22 @@ impl Weights {
         options.validate()?;
         let inputs = inputs.into();
         Self::ask(options, inputs)?;
-        let mut stacks = Vec::with_capacity(options.stacks);
-        for stack in 0..options.stacks {
-            let mut blocks = Stack::with_capacity(options.blocks);
-            for block in 0..options.blocks {
-                let drawn = match blocks.get(1) {
-                    Some(second) if options.tied => second.clone(),
-                    _ => (0..options.reservoirs)
-                        .map(|reservoir| draw_reservoir(options, inputs, [stack, block, reservoir]))
-                        .collect::<Result<_>>()?,
-                };
-                blocks.push(drawn);
+        let drawn = if options.tied { options.blocks.min(2) } else { options.blocks };
+        let draw = |stack: usize, block: usize| {
+            let reservoirs = (0..options.reservoirs).into_par_iter();
+            reservoirs
+                .map(move |reservoir| draw_reservoir(options, inputs, [stack, block, reservoir]))
+                .collect()
+        };
+        let stack = |stack: usize| {
+            let blocks = (0..drawn).into_par_iter().map(|block| draw(stack, block));
+            let mut blocks = blocks.collect::<Result<Stack>>()?;
+            if let (true, Some(second)) = (options.tied, blocks.get(1).cloned()) {
+                blocks.resize(options.blocks, second);
             }
-            stacks.push(blocks);
-        }
+            Ok(blocks)
+        };
+        let stacks = (0..options.stacks).into_par_iter().map(stack).collect::<Result<_>>()?;
         Ok(Self { stacks })
     }
 
