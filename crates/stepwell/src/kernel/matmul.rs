@@ -25,7 +25,7 @@ const FEW: usize = 4;
 /// The largest tile: 12 rows of two vectors with 16 lanes.
 const EDGE: usize = 12 * PANEL * 16;
 
-/// A view of a matrix: entry (i, j) is number `i * steps.0 + j * steps.1`.
+/// A view of a matrix: entry (i, j) is number `i * steps.0 + j * steps.1`. One of the steps is 1.
 #[derive(Clone, Copy)]
 pub(crate) struct Matrix<'a, T> {
     numbers: &'a [T],
@@ -273,7 +273,7 @@ unsafe fn pack_panel<V: Vector>(panel: Matrix<'_, V::Scalar>, to: &mut [V::Scala
     // have as many numbers.
     unsafe {
         let (from, to) = (panel.numbers.as_ptr(), to.as_mut_ptr());
-        let whole = if columns < width || (down != 1 && right != 1) {
+        let whole = if columns < width {
             0
         } else if right == 1 {
             for k in 0..depth {
@@ -352,6 +352,15 @@ mod tests {
 
     /// Compares products with sums of products, and with the product of single rows.
     fn check<T: Real, C: Sum<T> + Into<f64> + PartialEq + std::fmt::Debug>(accuracy: f64) {
+        Isa::all().for_each(|isa| check_on::<T, C>(isa, accuracy));
+    }
+
+    fn check_on<T: Real, C: Sum<T> + Into<f64> + PartialEq + std::fmt::Debug>(isa: Isa, accuracy: f64) {
+        let add_product = |target: &mut [C], stride: usize, factor: T, a: Matrix<'_, T>, b: Matrix<'_, T>| {
+            let mut task = Multiplying { a, b, factor, target, stride };
+            // SAFETY: the sizes below fit, and the set is one of the processor's.
+            unsafe { C::multiply(isa, &mut task) }
+        };
         for (rows, depth, columns) in
             [(1, 1, 1), (5, 3, 7), (12, 16, 32), (13, 40, 33), (30, 200, 50), (260, 20, 70), (17, 401, 65)]
         {

@@ -79,8 +79,10 @@ impl Band {
             let entry = |at: usize| (i + at).checked_sub(WIDTH).map_or(0.0, |j| entries[i * n + j]);
             std::array::from_fn(entry)
         };
+        let rows = (0..n).map(row).collect();
+        drop(matrix);
         let rotations = reflections.par_chunks(MERGED).map(Rotation::of).collect();
-        Self { rows: (0..n).map(row).collect(), rotations, rounded: OnceLock::new() }
+        Self { rows, rotations, rounded: OnceLock::new() }
     }
 
     /// Replaces the rows `X` by `X Q`.
@@ -91,8 +93,12 @@ impl Band {
     /// The same in single precision, which takes half the time. The error is about 1e-6
     /// of a row's length.
     pub fn rotate_roughly(&self, x: &mut Array2<f32>) {
-        let rounded = self.rounded.get_or_init(|| self.rotations.par_iter().map(Rotation::rounded).collect());
-        rotate(rounded, x);
+        if self.rounded.get().is_none() {
+            // Not within the lock, which must not wait for other threads.
+            let rounded = self.rotations.par_iter().map(Rotation::rounded).collect();
+            self.rounded.get_or_init(|| rounded);
+        }
+        rotate(self.rounded.get().expect("just computed"), x);
     }
 
     /// The factor of `B + alpha`. `None` if that is not positive definite.

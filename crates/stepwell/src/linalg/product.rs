@@ -4,10 +4,14 @@
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-use crate::kernel::{BLOCK, Matrix, add_product};
+use crate::kernel::{Matrix, add_product};
 
 /// Below this number of multiplications, waking other threads costs more than it saves.
 const WORTH_SHARING: usize = 1 << 19;
+
+/// Rows of a product that one thread computes at a time. Fixed, so that not even the contents above
+/// the diagonal of a triangle depend on the number of threads.
+const STRIPE: usize = 132;
 
 /// Adds `RᵀR` to the lower triangle of a `width` by `width` matrix, both stored by row.
 /// The contents above the diagonal have no meaning.
@@ -67,11 +71,8 @@ fn each_stripe(
     if multiplications < WORTH_SHARING {
         return compute(0, entries.len() / width, entries);
     }
-    // Several stripes per thread, because those of a triangle differ in size.
-    let high = (entries.len() / width).div_ceil(4 * rayon::current_num_threads()).next_multiple_of(12);
-    let high = high.min(BLOCK);
-    let stripes = entries.par_chunks_mut(high * width).enumerate();
-    stripes.for_each(|(index, entries)| compute(index * high, entries.len() / width, entries));
+    let stripes = entries.par_chunks_mut(STRIPE * width).enumerate();
+    stripes.for_each(|(index, entries)| compute(index * STRIPE, entries.len() / width, entries));
 }
 
 /// Calls `then` with a matrix in place if its entries are stored by row or by column, otherwise with

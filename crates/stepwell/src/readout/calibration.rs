@@ -146,16 +146,18 @@ impl Likelihood<'_> {
                 return Err(Error::NoDecomposition { what: "calibration", size });
             };
             let step = step.column(0);
-            // What the step gains if the loss is quadratic.
+            let after = |length: f64| {
+                let Calibration { slope, bias } = &best.at;
+                let bias = bias.iter().zip(step.iter().skip(1)).map(|(b, s)| b - length * s);
+                Calibration { slope: slope - length * step[0], bias: bias.collect() }
+            };
+            // The gain of a full step if the loss is quadratic. One too small to measure is the last.
             if 0.5 * gradient.dot(&step) < 1e-12 * (1.0 + best.loss.abs()) {
-                break;
+                return Ok(after(1.0));
             }
             let mut length = 1.0;
             let next = loop {
-                let Calibration { slope, bias } = &best.at;
-                let bias = bias.iter().zip(step.iter().skip(1)).map(|(b, s)| b - length * s);
-                let at = Calibration { slope: slope - length * step[0], bias: bias.collect() };
-                let next = self.point(at);
+                let next = self.point(after(length));
                 if next.loss < best.loss {
                     break Some(next);
                 }

@@ -32,7 +32,7 @@ use super::rows::{BLOCK, Rows, Sample};
 use super::sums::{Alike, Sums};
 use super::trained::{Expansion, Readout, piece_on};
 use crate::config::{Metric, ReadoutOptions};
-use crate::error::{Error, Result, same_length};
+use crate::error::{Error, Result, no_rows, same_length};
 use crate::linalg;
 use crate::memory;
 use crate::reservoir::Device;
@@ -199,6 +199,7 @@ impl Front {
         let (mut block, mut alike, width) = (Whitened::default(), Vec::new(), root.nrows());
         let places = self.places.get_or_init(|| landmarks.places());
         let piece = piece_on(device) * rayon::current_num_threads();
+        memory::ask_array("coordinates of a block of rows", &[2 * BLOCK, width], size_of::<f64>())?;
         pass(&mut |rows, y, sample| {
             same_length("rows of the targets", rows.len(), y.nrows())?;
             sample.check(rows.len())?;
@@ -227,7 +228,8 @@ impl Front {
 /// Similarities of some rows to landmarks, which are solved for coordinates together.
 #[derive(Default)]
 struct Whitened {
-    /// The landmark that each row equals, if any. Its row of `L` is the row's coordinates.
+    /// The landmark that each row equals, if any. Its row of `L` is the row's coordinates, up to the
+    /// jitter.
     equal: Vec<Option<usize>>,
     /// The similarities of the other rows.
     similarities: Vec<f64>,
@@ -455,6 +457,9 @@ impl ReadoutFit {
             }
             (Step::Inputs, Kind::Inputs(columns, picked, alike)) => {
                 let expansion = if self.options.landmarks > 0 {
+                    if picked.len() == 0 {
+                        return Err(no_rows("rows with a positive weight"));
+                    }
                     Expansion::Landmarks(picked.landmarks(&columns, &self.options)?)
                 } else {
                     Expansion::Random(RandomFeatures::draw(self.options.random_features, &columns, self.seed))

@@ -206,24 +206,28 @@ impl Landmarks {
                     };
                     equal = (0..rows.len()).into_par_iter().map(of).collect();
                 }
-                let mut new = 0;
-                for row in (0..rows.len()).filter(|&row| equal[row].is_none()) {
-                    scaled.copy_within(row * width..(row + 1) * width, new * width);
-                    halves[new] = halves[row];
-                    new += 1;
+                let mut new = equal.iter().filter(|equal| equal.is_none()).count();
+                if new < rows.len() {
+                    for (to, row) in (0..rows.len()).filter(|&row| equal[row].is_none()).enumerate() {
+                        scaled.copy_within(row * width..(row + 1) * width, to * width);
+                        halves[to] = halves[row];
+                    }
+                    scaled.truncate(new * width);
+                    halves.truncate(new);
                 }
-                scaled.truncate(new * width);
-                halves.truncate(new);
                 let landmarks = self.rows.as_slice().expect("made to lie row after row");
                 let compared = Compared { landmarks, halves: &self.halves, width, sharpness };
-                match device.products(&scaled, landmarks, width) {
+                let products = if new > 0 { device.products(&scaled, landmarks, width) } else { None };
+                match products {
                     Some(products) => compared.finish_all(&products?, &halves, alike),
                     None => compared.compare(&scaled, &halves, alike),
                 }
-                alike.resize(rows.len() * count, 0.0);
-                for row in (0..rows.len()).rev().filter(|&row| equal[row].is_none()) {
-                    new -= 1;
-                    alike.copy_within(new * count..(new + 1) * count, row * count);
+                if new < rows.len() {
+                    alike.resize(rows.len() * count, 0.0);
+                    for row in (0..rows.len()).rev().filter(|&row| equal[row].is_none()) {
+                        new -= 1;
+                        alike.copy_within(new * count..(new + 1) * count, row * count);
+                    }
                 }
             }
         }
@@ -501,6 +505,41 @@ mod tests {
         linalg::solve_rows(points.as_slice_mut().unwrap(), 20, root.view());
         let again = points.dot(&points.t()) - expected.slice(s![..20, ..]);
         assert!(again.iter().all(|off| off.abs() < 1e-5), "up to the jitter");
+    }
+
+    #[test]
+    fn rows_that_equal_a_landmark_are_found_and_others_compared() {
+        let mut stream = Stream::new(3, "landmarks test", [0, 0]);
+        let mut x = Array2::from_shape_simple_fn((60, 4), || stream.normal());
+        // Row 5 is a landmark twice. Rows 40 and 41 have the length of landmark 7, but other signs.
+        for (from, to, sign) in [(5, 9, 1.0), (5, 50, 1.0), (7, 40, -1.0), (19, 59, 1.0)] {
+            let row = &x.row(from) * sign;
+            x.row_mut(to).assign(&row);
+        }
+        let mut flipped = x.row(7).to_owned();
+        flipped[0] = -flipped[0];
+        x.row_mut(41).assign(&flipped);
+        let mut columns = Columns::new(4);
+        columns.observe(ndarray::concatenate![Axis(0), x, -&x].view(), None).unwrap();
+        let landmarks = Landmarks::new(x.slice(s![..20, ..]), &columns, &ReadoutOptions::default()).unwrap();
+        let expected = landmarks.apply(x.view()).unwrap();
+        let (places, mut alike) = (landmarks.places(), Vec::new());
+        for rows in [0..60, 3..10, 20..40, 38..60] {
+            let part = x.slice(s![rows.clone(), ..]);
+            let equal =
+                landmarks.apply_into(part.into(), &Device::processor(), Some(&places), &mut alike).unwrap();
+            for ((row, equal), alike) in rows.zip(equal).zip(alike.chunks_exact(20)) {
+                let place = match row {
+                    9 | 50 => Some(5),
+                    59 => Some(19),
+                    _ => (row < 20).then_some(row),
+                };
+                assert_eq!(equal, place, "row {row}");
+                if equal.is_none() {
+                    assert_eq!(alike, expected.row(row).as_slice().unwrap(), "row {row}");
+                }
+            }
+        }
     }
 
     #[test]

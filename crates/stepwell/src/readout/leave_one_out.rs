@@ -287,6 +287,9 @@ impl<'path> LeaveOneOut<'path> {
         band: &Band,
         factors: &[Option<(BandFactor, Array2<f64>)>],
     ) -> (Array2<f64>, bool) {
+        if y.ncols() == 0 {
+            return (Array2::zeros((x.nrows(), 0)), self.rough);
+        }
         let exactly = |x: ArrayView2<'_, f64>, y: &Array2<f64>, weights: &[f64]| {
             let mut centred = self.centred(x, |x| x);
             band.rotate(&mut centred);
@@ -334,7 +337,8 @@ impl<'path> LeaveOneOut<'path> {
                     let i = group * ABREAST + row;
                     let weight = row_weights[i];
                     let free = 1.0 - weight / self.centre.weight - weight * shares[row];
-                    least[row] = least[row].min(free);
+                    // Overflow in single precision gives NaN.
+                    least[row] = if free.is_nan() { f64::NEG_INFINITY } else { least[row].min(free) };
                     // `|(L + alpha)⁻¹ z|²` from `u = C⁻¹ z`, one back substitution for the few
                     // suspicious rows.
                     let slope = || {

@@ -258,18 +258,16 @@ fn threads_do_not_change_a_bit() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let targets = Encoded::new(&Targets::Numbers(rows.y.clone())).unwrap();
-            let options = ReadoutOptions { alpha: Alpha::Loo, random_features: 200, ..Default::default() };
-            let readout = Readout::fit(
-                rows.x.view(),
-                &targets,
-                Sample { weights: Some(&rows.weights), keys: None },
-                &options,
-                3,
-            )
-            .unwrap();
-            let predictions = readout.predict(rows.x.view()).unwrap();
+            let fitted = [(200, 0), (0, 600)].map(|(random_features, landmarks)| {
+                let options =
+                    ReadoutOptions { alpha: Alpha::Loo, random_features, landmarks, ..Default::default() };
+                let sample = Sample { weights: Some(&rows.weights), keys: None };
+                let readout = Readout::fit(rows.x.view(), &targets, sample, &options, 3).unwrap();
+                let predictions = readout.predict(rows.x.view()).unwrap();
+                (readout, predictions)
+            });
             let path = RidgePath::new(&rows.moments(), false).unwrap();
-            (path.clone(), rows.leave_one_out(&path, &Alpha::LOO), readout, predictions)
+            (path.clone(), rows.leave_one_out(&path, &Alpha::LOO), rows.moments(), fitted)
         })
     };
     let expected = run(1);
@@ -627,6 +625,30 @@ fn a_readout_knows_when_all_its_rows_were_one() {
         other[(29, 3)] = 0.8;
         assert!(!Readout::fit(other.view(), &targets, Sample::default(), &options, 0).unwrap().is_blind());
     }
+}
+
+#[test]
+fn rows_of_no_weight_are_no_landmarks() {
+    let options = ReadoutOptions { landmarks: 3, ..ReadoutOptions::default() };
+    let census = Census::of_classes(vec![3]);
+    let mut fit = ReadoutFit::new(2, Task::Regression { targets: 1 }, &census, &options, 0).unwrap();
+    let (x, y) = (array![[0.0, 1.0], [1.0, 0.0]], array![[1.0], [2.0]]);
+    let sample = Sample { weights: Some(&[0.0, 0.0]), keys: None };
+    let inputs = fit.gather(|take| take(x.view().into(), y.view(), sample)).unwrap();
+    let message = fit.advance(inputs).unwrap_err().to_string();
+    assert!(message.contains("rows with a positive weight"), "{message}");
+}
+
+#[test]
+fn wide_rows_without_targets_have_no_errors() {
+    let mut stream = Stream::new(1, "no targets", [0, 0]);
+    let x = Array2::from_shape_simple_fn((600, 520), || stream.normal());
+    let y = Array2::zeros((600, 0));
+    let mut moments = Moments::new(520, 0).unwrap();
+    moments.observe(x.view(), y.view(), None).unwrap();
+    let mut errors = LeaveOneOut::of_moments(&moments, &Alpha::LOO, false).unwrap();
+    errors.observe(x.view(), y.view(), None).unwrap();
+    assert!(errors.finish().means().iter().all(|error| *error == 0.0));
 }
 
 #[test]

@@ -105,23 +105,21 @@ impl Weights {
         options.validate()?;
         let inputs = inputs.into();
         Self::ask(options, inputs)?;
-        let drawn = if options.tied { options.blocks.min(2) } else { options.blocks };
-        let draw = |stack: usize, block: usize| {
-            let reservoirs = (0..options.reservoirs).into_par_iter();
-            reservoirs
-                .map(move |reservoir| draw_reservoir(options, inputs, [stack, block, reservoir]))
-                .collect()
-        };
-        let stack = |stack: usize| {
-            let blocks = (0..drawn).into_par_iter().map(|block| draw(stack, block));
-            let mut blocks = blocks.collect::<Result<Stack>>()?;
-            if let (true, Some(second)) = (options.tied, blocks.get(1).cloned()) {
-                blocks.resize(options.blocks, second);
+        let (blocks, reservoirs) = (drawn_blocks(options), options.reservoirs);
+        let drawn = (0..options.stacks * blocks * reservoirs).into_par_iter().map(|index| {
+            let (stack, block) = (index / reservoirs / blocks, index / reservoirs % blocks);
+            draw_reservoir(options, inputs, [stack, block, index % reservoirs])
+        });
+        // Of several errors, report the first.
+        let drawn = drawn.collect::<Vec<_>>().into_iter().collect::<Result<Vec<_>>>()?;
+        let stacks = drawn.chunks(blocks * reservoirs).map(|stack| {
+            let mut stack: Stack = stack.chunks(reservoirs).map(<[_]>::to_vec).collect();
+            while stack.len() < options.blocks {
+                stack.push(stack[1].clone());
             }
-            Ok(blocks)
-        };
-        let stacks = (0..options.stacks).into_par_iter().map(stack).collect::<Result<_>>()?;
-        Ok(Self { stacks })
+            stack
+        });
+        Ok(Self { stacks: stacks.collect() })
     }
 
     /// Requests the memory for the weights of a model, including that for creating them and for
@@ -136,8 +134,10 @@ impl Weights {
             all += units(block) * (units(block) + below + gates);
             largest = largest.max(units(block).powi(2));
         }
-        // The kernel holds copies of half the size; scaling needs the largest W several times.
-        let numbers = 1.5 * all * (options.stacks * options.reservoirs) as f64 + 3.0 * largest;
+        let drawn = options.stacks * drawn_blocks(options) * options.reservoirs;
+        let at_once = rayon::current_num_threads().min(drawn) as f64;
+        // The kernel holds copies of half the size; scaling needs W several times.
+        let numbers = 1.5 * all * (options.stacks * options.reservoirs) as f64 + 3.0 * largest * at_once;
         memory::ask("the weights of the reservoirs", (8.0 * numbers) as u64)
     }
 
@@ -263,6 +263,12 @@ fn finite<'a>(what: &'static str, values: impl Iterator<Item = &'a f64>) -> Resu
         Some((index, &value)) => Err(Error::BadValue { what, item: "entry", index, value }),
         None => Ok(()),
     }
+}
+
+/// Blocks of a stack with weights of their own: in a tied model, all after the second share its
+/// weights.
+fn drawn_blocks(options: &ModelConfig) -> usize {
+    if options.tied { options.blocks.min(2) } else { options.blocks }
 }
 
 fn draw_reservoir(
