@@ -6,10 +6,12 @@
 //! by the table of tensors. A correct sum is not proof of validity: reading checks every part
 //! again.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+use bytemuck::NoUninit;
 use ndarray::{Array1, Array2};
-use safetensors::tensor::{Dtype, Metadata, SafeTensors, TensorView, serialize};
+use safetensors::tensor::{Dtype, Metadata, SafeTensors, View, serialize};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -302,14 +304,16 @@ impl TrainedModel {
 
 fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
     let tensors = tensors(model, trained.map(|trained| &trained.readout));
-    let views: Vec<(&String, TensorView<'_>)> = tensors
-        .iter()
-        .map(|(name, kind, shape, bytes)| Ok((name, TensorView::new(*kind, shape.clone(), bytes)?)))
-        .collect::<Result<_, safetensors::SafeTensorError>>()
-        .map_err(unwritable)?;
-    // Only safetensors knows the offsets of the tensors, so serialise once without a header.
-    let bare = serialize(views.clone(), None).map_err(unwritable)?;
-    let (_, metadata) = SafeTensors::read_metadata(&bare).map_err(unwritable)?;
+    let named = || tensors.iter().map(|(name, tensor)| (name, tensor));
+    // Only safetensors knows the offsets of the tensors, so serialise once without their numbers.
+    let outlines = named().map(|(name, tensor)| (name, Outline(tensor)));
+    let bare = serialize(outlines, None).map_err(unwritable)?;
+    let metadata: Metadata = serde_json::from_slice(&bare[size_of::<u64>()..]).map_err(unwritable)?;
+    let mut placed: Vec<(usize, &[u8])> = named()
+        .filter_map(|(name, tensor)| Some((metadata.info(name)?.data_offsets.0, &*tensor.bytes)))
+        .collect();
+    placed.sort_unstable();
+    let bytes: Vec<&[u8]> = placed.into_iter().map(|(_, bytes)| bytes).collect();
     let mut header = Header {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -325,32 +329,34 @@ fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
             .and_then(|trained| trained.readout.assessments())
             .map_or(Vec::new(), |found| found.iter().map(LeftOut::of).collect()),
         choices: trained.map_or(Vec::new(), |trained| trained.choices.clone()),
-        sha256: hexadecimal(&[tensor_bytes(&bare)]),
+        sha256: hexadecimal(&bytes),
         header_sha256: String::new(),
     };
     let unsealed = serde_json::to_string(&header).map_err(unwritable)?;
     header.header_sha256 = hexadecimal(&[unsealed.as_bytes(), table(&metadata).as_bytes()]);
     let text = serde_json::to_string(&header).map_err(unwritable)?;
-    serialize(views, Some(HashMap::from([(KEY.to_owned(), text)]))).map_err(unwritable)
+    serialize(named(), Some(HashMap::from([(KEY.to_owned(), text)]))).map_err(unwritable)
 }
 
-fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<usize>, Vec<u8>)> {
+fn tensors<'a>(model: &'a Model, readout: Option<&'a Readout>) -> Vec<(String, Tensor<'a>)> {
     let mut tensors = Vec::new();
     if let Some(Expansion::Landmarks(landmarks)) = readout.and_then(Readout::expansion) {
-        let bytes = bytes_of(landmarks.rows().iter().map(|value| value.to_le_bytes()));
-        tensors.push((LANDMARKS.into(), Dtype::F32, landmarks.rows().shape().to_vec(), bytes));
+        let rows = landmarks.rows().as_slice().expect("landmarks lie row after row");
+        let bytes = in_file_order(rows, |value| value.to_le_bytes());
+        let shape = landmarks.rows().shape().to_vec();
+        tensors.push((LANDMARKS.into(), Tensor { kind: Dtype::F32, shape, bytes }));
         if let Some((colours, starts, holders, counts)) = landmarks.assignment().map(Assignment::parts) {
-            let bytes = bytes_of(colours.iter().map(|value| value.to_le_bytes()));
-            tensors.push((COLOURS.into(), Dtype::U64, vec![colours.len()], bytes));
+            let (shape, bytes) = (vec![colours.len()], in_file_order(colours, |value| value.to_le_bytes()));
+            tensors.push((COLOURS.into(), Tensor { kind: Dtype::U64, shape, bytes }));
             for (name, values) in [("starts", starts), ("holders", holders), ("counts", counts)] {
-                let bytes = bytes_of(values.iter().map(|value| value.to_le_bytes()));
-                tensors.push((format!("{COLOURS}.{name}"), Dtype::U32, vec![values.len()], bytes));
+                let (shape, bytes) = (vec![values.len()], in_file_order(values, |value| value.to_le_bytes()));
+                tensors.push((format!("{COLOURS}.{name}"), Tensor { kind: Dtype::U32, shape, bytes }));
             }
         }
     }
     let mut add = |name: String, shape: &[usize], values: &mut dyn Iterator<Item = &f64>| {
-        let bytes = bytes_of(values.map(|value| value.to_le_bytes()));
-        tensors.push((name, Dtype::F64, shape.to_vec(), bytes));
+        let bytes = values.flat_map(|value| value.to_le_bytes()).collect();
+        tensors.push((name, Tensor { kind: Dtype::F64, shape: shape.to_vec(), bytes }));
     };
     for (place, BlockWeights { recurrent, input, gate }) in places(&model.config).zip(model.weights.iter()) {
         add(format!("{place}.recurrent"), recurrent.shape(), &mut recurrent.iter());
@@ -395,10 +401,58 @@ fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<
     tensors
 }
 
-fn bytes_of<const N: usize>(values: impl Iterator<Item = [u8; N]>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(N * values.size_hint().0);
-    values.for_each(|value| bytes.extend_from_slice(&value));
-    bytes
+/// An array to write. Its bytes are those in memory if the processor is little-endian.
+struct Tensor<'a> {
+    kind: Dtype,
+    shape: Vec<usize>,
+    bytes: Cow<'a, [u8]>,
+}
+
+fn in_file_order<T: NoUninit, const N: usize>(values: &[T], each: impl Fn(&T) -> [u8; N]) -> Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        Cow::Borrowed(bytemuck::cast_slice(values))
+    } else {
+        values.iter().flat_map(each).collect()
+    }
+}
+
+impl View for &Tensor<'_> {
+    fn dtype(&self) -> Dtype {
+        self.kind
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.bytes)
+    }
+
+    fn data_len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// A tensor without its numbers, from which safetensors makes the table of a file.
+struct Outline<'a>(&'a Tensor<'a>);
+
+impl View for Outline<'_> {
+    fn dtype(&self) -> Dtype {
+        self.0.kind
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.0.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn data_len(&self) -> usize {
+        self.0.bytes.len()
+    }
 }
 
 impl Header {

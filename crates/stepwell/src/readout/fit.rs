@@ -11,7 +11,6 @@
 //! are repeated for one batch of them after the other.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use rayon::prelude::*;
@@ -21,14 +20,14 @@ use super::assessment::Assessment;
 use super::binary;
 use super::choice::Choice;
 use super::columns::Columns;
-use super::landmarks::{Lots, Picked, Places};
+use super::landmarks::{Lots, Picked};
 use super::leave_one_out::AlphaErrors;
 use super::left_out::{Held, LeftOut};
 use super::moments::Moments;
 use super::random_features::RandomFeatures;
 use super::regression::Regression;
 use super::ridge::Coefficients;
-use super::rows::{BLOCK, Rows, Sample};
+use super::rows::{Pending, Rows, Sample};
 use super::sums::{Alike, Sums};
 use super::trained::{Expansion, Readout, piece_on};
 use crate::config::{Metric, ReadoutOptions};
@@ -108,9 +107,6 @@ struct Front {
     /// those of the kernel.
     #[serde(with = "binary::maybe_matrix")]
     root: Option<Array2<f64>>,
-    /// Finds rows that are landmarks. Computed on first use.
-    #[serde(skip)]
-    places: OnceLock<Places>,
 }
 
 /// A regression with the best alpha for one of its targets.
@@ -196,90 +192,39 @@ impl Front {
                 take(expansion.apply(rows, device)?.view().into(), y, sample)
             });
         };
-        let (mut block, mut alike, width) = (Whitened::default(), Vec::new(), root.nrows());
-        let places = self.places.get_or_init(|| landmarks.places());
+        let (mut pending, mut alike, width) = (Pending::default(), Vec::new(), root.nrows());
         let piece = piece_on(device) * rayon::current_num_threads();
-        memory::ask_array("coordinates of a block of rows", &[2 * BLOCK, width], size_of::<f64>())?;
+        let mut whiten = |block: &mut Pending| {
+            let Pending { rows, weights } = block;
+            let count = weights.len();
+            let stride = rows.len() / count.max(1);
+            linalg::solve_rows(rows, stride, root.view());
+            let rows = ArrayView2::from_shape((count, stride), rows).expect("a block's rows have one length");
+            let (x, y) = rows.split_at(Axis(1), width);
+            take(x.into(), y, Sample { weights: Some(weights), keys: None })
+        };
+        let mut failed = Ok(());
         pass(&mut |rows, y, sample| {
             same_length("rows of the targets", rows.len(), y.nrows())?;
             sample.check(rows.len())?;
             let mut first = 0;
             // Few rows at a time, so that their similarities stay in the cache.
             rows.pieces(piece).try_for_each(|rows| {
-                let equal = landmarks.apply_into(rows, device, Some(places), &mut alike)?;
+                landmarks.apply_into(rows, device, &mut alike)?;
                 same_length("similarities", rows.len() * width, alike.len())?;
+                let alike =
+                    ArrayView2::from_shape((rows.len(), width), &alike).expect("the length was compared");
                 let own = first..first + rows.len();
                 first = own.end;
-                let (y, weights) = (y.slice(s![own.clone(), ..]), sample.of(own).weights);
-                let rows = alike.chunks_exact(width).zip(&equal).zip(y.outer_iter()).enumerate();
-                for (row, ((alike, equal), y)) in rows {
-                    block.push(alike, *equal, y, weights.map_or(1.0, |weights| weights[row]));
-                    if block.weights.len() == BLOCK {
-                        block.pass(root.view(), take)?;
+                pending.extend(alike, y.slice(s![own.clone(), ..]), sample.of(own).weights, |block| {
+                    if failed.is_ok() {
+                        failed = whiten(block);
                     }
-                }
-                Ok(())
+                });
+                std::mem::replace(&mut failed, Ok(()))
             })
         })?;
-        Ok(block.pass(root.view(), take)?)
-    }
-}
-
-/// Similarities of some rows to landmarks, which are solved for coordinates together.
-#[derive(Default)]
-struct Whitened {
-    /// The landmark that each row equals, if any. Its row of `L` is the row's coordinates, up to the
-    /// jitter.
-    equal: Vec<Option<usize>>,
-    /// The similarities of the other rows.
-    similarities: Vec<f64>,
-    targets: Vec<f64>,
-    weights: Vec<f64>,
-    /// The coordinates of all rows, if some equal a landmark.
-    coordinates: Vec<f64>,
-}
-
-impl Whitened {
-    fn push(&mut self, alike: &[f64], equal: Option<usize>, y: ArrayView1<'_, f64>, weight: f64) {
-        if equal.is_none() {
-            self.similarities.extend_from_slice(alike);
-        }
-        self.equal.push(equal);
-        self.targets.extend(y);
-        self.weights.push(weight);
-    }
-
-    /// Passes coordinates on to `take` and forgets the rows.
-    fn pass(&mut self, root: ArrayView2<'_, f64>, take: &mut Piecewise<'_>) -> Result<()> {
-        let Self { equal, similarities, targets, weights, coordinates } = self;
-        let (width, count) = (root.nrows(), weights.len());
-        if count == 0 {
-            return Ok(());
-        }
-        linalg::solve_rows(similarities, width, root);
-        if equal.iter().any(Option::is_some) {
-            coordinates.clear();
-            coordinates.resize(count * width, 0.0);
-            let mut solved = similarities.chunks_exact(width);
-            for (row, equal) in coordinates.chunks_exact_mut(width).zip(&*equal) {
-                match equal {
-                    Some(at) => {
-                        row.iter_mut().zip(root.row(*at).slice(s![..=*at])).for_each(|(to, x)| *to = *x)
-                    }
-                    None => row.copy_from_slice(solved.next().expect("solved for every other row")),
-                }
-            }
-        } else {
-            std::mem::swap(coordinates, similarities);
-        }
-        let rows = |numbers, width| ArrayView2::from_shape((count, width), numbers).expect("whole rows");
-        let (x, y) = (rows(&*coordinates, width), rows(&*targets, targets.len() / count));
-        take(x.into(), y, Sample { weights: Some(weights), keys: None })?;
-        equal.clear();
-        similarities.clear();
-        targets.clear();
-        weights.clear();
-        Ok(())
+        if pending.is_empty() { Ok(()) } else { Ok(whiten(&mut pending)?) }
     }
 }
 
@@ -469,7 +414,7 @@ impl ReadoutFit {
                     Expansion::Random(_) => None,
                 };
                 self.blind = !alike.differ;
-                self.front = Front { expansion: Some(expansion), root, places: OnceLock::new() };
+                self.front = Front { expansion: Some(expansion), root };
                 self.step = Step::Moments(0..self.batch_from(0));
                 Ok(None)
             }
@@ -600,7 +545,7 @@ impl ReadoutFit {
             weights: concatenate(Axis(1), &views).expect("all regressions read the same columns"),
             intercept: found.iter().flat_map(|found| found.intercept.iter().copied()).collect(),
         };
-        let Front { expansion, root, .. } = std::mem::take(&mut self.front);
+        let Front { expansion, root } = std::mem::take(&mut self.front);
         let mut outer = inner.clone();
         if let Some(root) = root {
             outer.weights = linalg::solve_transposed(root.view(), outer.weights);

@@ -173,81 +173,40 @@ impl Landmarks {
     /// The same on a device.
     pub(super) fn apply_on(&self, rows: Rows<'_>, device: &Device) -> Result<Array2<f64>> {
         let mut alike = Vec::new();
-        self.apply_into(rows, device, None, &mut alike)?;
+        self.apply_into(rows, device, &mut alike)?;
         rows::shaped(alike, (rows.len(), self.halves.len()))
     }
 
-    /// The same, stored by row, into a buffer that is reused. Returns the landmark that each row
-    /// equals, if `places` are given: the similarities of such rows are not computed.
-    pub(super) fn apply_into(
-        &self,
-        rows: Rows<'_>,
-        device: &Device,
-        places: Option<&Places>,
-        alike: &mut Vec<f64>,
-    ) -> Result<Vec<Option<usize>>> {
+    /// The same, stored by row, into a buffer that is reused.
+    pub(super) fn apply_into(&self, rows: Rows<'_>, device: &Device, alike: &mut Vec<f64>) -> Result<()> {
         same_length("columns of the inputs", self.mean.len(), rows.vectors.ncols())?;
         rows.check()?;
-        let (width, count) = (self.mean.len(), self.halves.len());
-        memory::ask_array("similarities to landmarks", &[rows.len(), count + width / 2], 8)?;
-        let mut equal = vec![None; rows.len()];
+        let shape = (rows.len(), self.halves.len());
+        memory::ask_array("similarities to landmarks", &[shape.0, shape.1 + self.mean.len() / 2], 8)?;
         match self.compared {
             Compares::Nothing => {
                 alike.clear();
-                alike.resize(rows.len() * count, 0.0);
+                alike.resize(shape.0 * shape.1, 0.0);
             }
             Compares::Vectors(sharpness) => {
                 let row = |row| rows.vectors.index_axis_move(Axis(0), row);
-                let (mut scaled, mut halves) = scaled(rows.len(), row, &self.mean, &self.scale);
-                if let Some(places) = places {
-                    let of = |row: usize| {
-                        let scaled = &scaled[row * width..(row + 1) * width];
-                        places.of(self, scaled, halves[row], rows.colours.map(|all| all.of(row..row + 1)))
-                    };
-                    equal = (0..rows.len()).into_par_iter().map(of).collect();
-                }
-                let mut new = equal.iter().filter(|equal| equal.is_none()).count();
-                if new < rows.len() {
-                    for (to, row) in (0..rows.len()).filter(|&row| equal[row].is_none()).enumerate() {
-                        scaled.copy_within(row * width..(row + 1) * width, to * width);
-                        halves[to] = halves[row];
-                    }
-                    scaled.truncate(new * width);
-                    halves.truncate(new);
-                }
+                let (scaled, halves) = scaled(rows.len(), row, &self.mean, &self.scale);
                 let landmarks = self.rows.as_slice().expect("made to lie row after row");
+                let width = self.mean.len();
                 let compared = Compared { landmarks, halves: &self.halves, width, sharpness };
-                let products = if new > 0 { device.products(&scaled, landmarks, width) } else { None };
-                match products {
+                match device.products(&scaled, landmarks, width) {
                     Some(products) => compared.finish_all(&products?, &halves, alike),
                     None => compared.compare(&scaled, &halves, alike),
-                }
-                if new < rows.len() {
-                    alike.resize(rows.len() * count, 0.0);
-                    for row in (0..rows.len()).rev().filter(|&row| equal[row].is_none()) {
-                        new -= 1;
-                        alike.copy_within(new * count..(new + 1) * count, row * count);
-                    }
                 }
             }
         }
         if let Some(assignment) = &self.assignment {
             let colours = rows.colours.ok_or_else(colourless)?;
-            let alike = alike.par_chunks_mut(count.max(1)).zip(&equal).enumerate();
-            alike.for_each_init(Vec::new, |room, (row, (alike, equal))| {
-                if equal.is_none() {
-                    assignment.add(colours.iter(row), room, alike);
-                }
-            });
+            let alike = alike.par_chunks_mut(shape.1.max(1)).enumerate();
+            alike
+                .for_each_init(Vec::new, |room, (row, alike)| assignment.add(colours.iter(row), room, alike));
         }
-        Ok(equal)
-    }
-
-    /// The order in which rows are compared with landmarks, to find those that they equal.
-    pub(super) fn places(&self) -> Places {
-        let mut by_length: Vec<usize> = (0..self.halves.len()).collect();
-        by_length.sort_by(|&a, &b| self.halves[a].total_cmp(&self.halves[b]));
-        Places { by_length, colours: self.assignment.as_ref().map(Assignment::colours) }
+        Ok(())
     }
 
     /// `L` with `L Lᵀ = k(C, C)`. Solving with `L` turns similarities into coordinates with the
@@ -274,40 +233,6 @@ impl Landmarks {
         });
         linalg::root(alike)
             .ok_or(Error::NoDecomposition { what: "decomposition of the landmarks' kernel", size })
-    }
-}
-
-/// Finds the landmark that a row equals.
-#[derive(Clone, Debug)]
-pub(super) struct Places {
-    by_length: Vec<usize>,
-    colours: Option<Colours>,
-}
-
-impl Places {
-    /// At most this many landmarks of equal length are compared with a row.
-    const MOST_TRIED: usize = 8;
-
-    fn of(
-        &self,
-        landmarks: &Landmarks,
-        scaled: &[f32],
-        half: f64,
-        colours: Option<ColourRows<'_>>,
-    ) -> Option<usize> {
-        let length = |at: usize| landmarks.halves[self.by_length[at]];
-        let first = self.by_length.partition_point(|&at| landmarks.halves[at] < half);
-        let candidates = (first..self.by_length.len()).take_while(|&at| length(at) == half);
-        candidates.take(Self::MOST_TRIED).map(|at| self.by_length[at]).find(|&at| {
-            let same_colours = match (&self.colours, colours) {
-                (Some(own), Some(row)) => {
-                    let own = own.view();
-                    own.colours(at) == row.colours(0) && own.counts(at) == row.counts(0)
-                }
-                (own, _) => own.is_none(),
-            };
-            same_colours && landmarks.rows.row(at).as_slice() == Some(scaled)
-        })
     }
 }
 
@@ -505,41 +430,6 @@ mod tests {
         linalg::solve_rows(points.as_slice_mut().unwrap(), 20, root.view());
         let again = points.dot(&points.t()) - expected.slice(s![..20, ..]);
         assert!(again.iter().all(|off| off.abs() < 1e-5), "up to the jitter");
-    }
-
-    #[test]
-    fn rows_that_equal_a_landmark_are_found_and_others_compared() {
-        let mut stream = Stream::new(3, "landmarks test", [0, 0]);
-        let mut x = Array2::from_shape_simple_fn((60, 4), || stream.normal());
-        // Row 5 is a landmark twice. Rows 40 and 41 have the length of landmark 7, but other signs.
-        for (from, to, sign) in [(5, 9, 1.0), (5, 50, 1.0), (7, 40, -1.0), (19, 59, 1.0)] {
-            let row = &x.row(from) * sign;
-            x.row_mut(to).assign(&row);
-        }
-        let mut flipped = x.row(7).to_owned();
-        flipped[0] = -flipped[0];
-        x.row_mut(41).assign(&flipped);
-        let mut columns = Columns::new(4);
-        columns.observe(ndarray::concatenate![Axis(0), x, -&x].view(), None).unwrap();
-        let landmarks = Landmarks::new(x.slice(s![..20, ..]), &columns, &ReadoutOptions::default()).unwrap();
-        let expected = landmarks.apply(x.view()).unwrap();
-        let (places, mut alike) = (landmarks.places(), Vec::new());
-        for rows in [0..60, 3..10, 20..40, 38..60] {
-            let part = x.slice(s![rows.clone(), ..]);
-            let equal =
-                landmarks.apply_into(part.into(), &Device::processor(), Some(&places), &mut alike).unwrap();
-            for ((row, equal), alike) in rows.zip(equal).zip(alike.chunks_exact(20)) {
-                let place = match row {
-                    9 | 50 => Some(5),
-                    59 => Some(19),
-                    _ => (row < 20).then_some(row),
-                };
-                assert_eq!(equal, place, "row {row}");
-                if equal.is_none() {
-                    assert_eq!(alike, expected.row(row).as_slice().unwrap(), "row {row}");
-                }
-            }
-        }
     }
 
     #[test]

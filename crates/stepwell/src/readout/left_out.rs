@@ -82,7 +82,9 @@ impl LeftOut {
         // Rows with equal random keys have the same bits, except for their weights.
         order.sort_by(|&a, &b| self.lots[a].cmp(&self.lots[b]).then(row(a)[0].total_cmp(&row(b)[0])));
         order.truncate((self.most / stride).max(1));
-        self.numbers = order.iter().flat_map(|&at| row(at).iter().copied()).collect();
+        let mut numbers = Vec::with_capacity(order.len() * stride);
+        order.iter().for_each(|&at| numbers.extend_from_slice(row(at)));
+        self.numbers = numbers;
         self.lots = order.iter().map(|&at| self.lots[at]).collect();
     }
 

@@ -22,8 +22,7 @@ const MOST_KEPT: usize = 1 << 26;
 pub struct Fitted {
     /// The readout.
     pub readout: Readout,
-    /// A row of [`predict`](Readout::predict) for every row, up to rounding and, for landmarks, up to
-    /// the small number on the diagonal of their kernel that makes it regular.
+    /// A row of [`predict`](Readout::predict) for every row, up to rounding.
     pub values: Array2<f64>,
 }
 
