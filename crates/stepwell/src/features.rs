@@ -32,11 +32,15 @@ pub use edges::{EdgeInputs, EdgeMap};
 pub(crate) use exact::Spread;
 pub use fit::{FeatureFit, SPARSE_WIDTH};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, same_length};
 use crate::graph::{GraphBatch, GraphRef, SparseRows, VertexAttributes};
 use crate::memory;
+
+/// Below this number of graphs, sharing them among threads costs more than it saves.
+const GRAPHS_AT_ONCE: usize = 16;
 
 /// A column (or five) computed from a vertex's position in the graph.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -639,37 +643,52 @@ impl FeatureMap {
 
     /// The attributes (unless they are sparse) and the structural columns side by side, unscaled.
     fn dense(&self, batch: &GraphBatch, order: Option<&[usize]>) -> Vec<f64> {
-        let first = self.first_dense();
-        let width = self.means.len() - first;
+        let width = self.means.len() - self.first_dense();
         let mut dense = vec![0.0; batch.num_vertices() * width];
-        let attributes = batch.vertex_attributes().filter(|_| self.attributes > first);
+        let mut rest = &mut dense[..];
+        let mut graphs = Vec::with_capacity(batch.len());
         for graph in batch.iter() {
+            let (rows, others) = rest.split_at_mut(graph.num_vertices() * width);
+            graphs.push((graph, rows));
+            rest = others;
+        }
+        graphs.into_par_iter().with_min_len(GRAPHS_AT_ONCE).for_each(|(graph, rows)| {
             let offset = batch.vertex_offsets()[graph.index()];
-            let rows = &mut dense[offset * width..(offset + graph.num_vertices()) * width];
-            match (attributes, order) {
-                (None, _) => {}
-                (Some(VertexAttributes::Dense(all)), None) => {
-                    put(rows, width, 0, all.rows(offset..offset + graph.num_vertices()), all.width);
-                }
-                (Some(all), order) => {
-                    for (vertex, row) in rows.chunks_exact_mut(width).enumerate() {
-                        let values = all.row(offset + vertex);
-                        match order {
-                            None => row[..values.len()].copy_from_slice(&values),
-                            Some(order) => {
-                                row.iter_mut().zip(order).for_each(|(x, &column)| *x = values[column])
-                            }
-                        }
+            self.fill(graph, batch.vertex_attributes(), offset, order, (rows, width));
+        });
+        dense
+    }
+
+    /// Fills the rows of one graph, whose first vertex has number `offset` in the batch.
+    fn fill(
+        &self,
+        graph: GraphRef<'_>,
+        attributes: Option<&VertexAttributes>,
+        offset: usize,
+        order: Option<&[usize]>,
+        (rows, width): (&mut [f64], usize),
+    ) {
+        let first = self.first_dense();
+        match (attributes.filter(|_| self.attributes > first), order) {
+            (None, _) => {}
+            (Some(VertexAttributes::Dense(all)), None) => {
+                put(rows, width, 0, all.rows(offset..offset + graph.num_vertices()), all.width);
+            }
+            (Some(all), order) => {
+                for (vertex, row) in rows.chunks_exact_mut(width).enumerate() {
+                    let values = all.row(offset + vertex);
+                    match order {
+                        None => row[..values.len()].copy_from_slice(&values),
+                        Some(order) => row.iter_mut().zip(order).for_each(|(x, &column)| *x = values[column]),
                     }
                 }
             }
-            let mut column = self.attributes - first;
-            for feature in &self.structure {
-                put(rows, width, column, &feature.columns(graph), feature.width());
-                column += feature.width();
-            }
         }
-        dense
+        let mut column = self.attributes - first;
+        for feature in &self.structure {
+            put(rows, width, column, &feature.columns(graph), feature.width());
+            column += feature.width();
+        }
     }
 }
 

@@ -27,13 +27,16 @@ impl<R: Read> Blocks<R> {
         Self { reader, place, carry: Vec::new(), begun: false, ended: false }
     }
 
-    /// The next lines; each ends with `\n`, including the last.
-    pub(crate) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
+    /// Replaces the contents of `block` by the next lines; each ends with `\n`, including the last.
+    /// Returns whether there are any. Passing the same block again spares the system from clearing
+    /// new memory.
+    pub(crate) fn next_block(&mut self, block: &mut Vec<u8>) -> Result<bool> {
         memory::ask(&self.place, "its text", MADE_OF_BLOCK)?;
-        let mut block = Vec::with_capacity(self.carry.len() + BLOCK + 1);
+        block.clear();
+        block.reserve_exact(self.carry.len() + BLOCK + 1);
         block.append(&mut self.carry);
         while !self.ended {
-            let count = (&mut self.reader).take(BLOCK as u64).read_to_end(&mut block).map_err(|error| {
+            let count = (&mut self.reader).take(BLOCK as u64).read_to_end(block).map_err(|error| {
                 Error::malformed(self.place.clone(), "a readable file", error.to_string())
             })?;
             self.ended = count == 0;
@@ -43,9 +46,10 @@ impl<R: Read> Blocks<R> {
                     block.drain(..3); // a byte order mark
                 }
             }
-            if let Some(end) = memchr::memrchr(b'\n', &block) {
-                self.carry = block.split_off(end + 1);
-                return Ok(Some(block));
+            if let Some(end) = memchr::memrchr(b'\n', block) {
+                self.carry.extend_from_slice(&block[end + 1..]);
+                block.truncate(end + 1);
+                return Ok(true);
             }
             if block.len() > MAX_LINE {
                 return Err(Error::TooLarge {
@@ -57,10 +61,10 @@ impl<R: Read> Blocks<R> {
             }
         }
         if block.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
         block.push(b'\n');
-        Ok(Some(block))
+        Ok(true)
     }
 }
 
@@ -72,8 +76,8 @@ pub(crate) fn for_each_line(
     mut visit: impl FnMut(&[u8], u64) -> Result<()>,
 ) -> Result<()> {
     let mut blocks = Blocks::new(reader, place.clone());
-    let (mut number, mut empty) = (0, None);
-    while let Some(block) = blocks.next_block()? {
+    let (mut number, mut empty, mut block) = (0, None, Vec::new());
+    while blocks.next_block(&mut block)? {
         let mut begin = 0;
         for end in memchr::memchr_iter(b'\n', &block) {
             let line = block[begin..end].trim_ascii();
@@ -194,10 +198,10 @@ mod tests {
     fn blocks_lose_and_add_nothing() {
         let text: Vec<u8> = (0..400_000).flat_map(|i| format!("{i}\n").into_bytes()).collect();
         let mut blocks = Blocks::new(&text[..], Place::file("f"));
-        let (mut joined, mut count) = (Vec::new(), 0);
-        while let Some(block) = blocks.next_block().unwrap() {
+        let (mut joined, mut count, mut block) = (Vec::new(), 0, Vec::new());
+        while blocks.next_block(&mut block).unwrap() {
             assert_eq!(block.last(), Some(&b'\n'));
-            joined.extend(block);
+            joined.extend_from_slice(&block);
             count += 1;
         }
         assert!(count > 1 && joined == text);

@@ -76,29 +76,30 @@ const GROUP: usize = 8;
 pub(super) fn read(reader: impl Read + Send, place: &Place, layout: &Layout) -> Result<Edges> {
     let mut blocks = Blocks::new(reader, place.clone());
     let mut edges = Collector::new(layout);
-    let mut group = next_group(&mut blocks)?;
-    while !group.is_empty() {
-        let (next, pieces) = rayon::join(
-            || next_group(&mut blocks),
-            || group.par_iter().map(|block| parse(block, layout)).collect::<Vec<_>>(),
+    let (mut group, mut next) = (vec![Vec::new(); GROUP], vec![Vec::new(); GROUP]);
+    let mut count = read_group(&mut blocks, &mut group)?;
+    while count > 0 {
+        let (read, pieces) = rayon::join(
+            || read_group(&mut blocks, &mut next),
+            || group[..count].par_iter().map(|block| parse(block, layout)).collect::<Vec<_>>(),
         );
         for piece in pieces {
             edges.add(piece, place)?;
         }
-        group = next?;
+        count = read?;
+        std::mem::swap(&mut group, &mut next);
     }
     edges.finish(place)
 }
 
-fn next_group<R: Read>(blocks: &mut Blocks<R>) -> Result<Vec<Vec<u8>>> {
-    let mut group = Vec::with_capacity(GROUP);
-    while group.len() < GROUP {
-        match blocks.next_block()? {
-            Some(block) => group.push(block),
-            None => break,
+/// Reads as many blocks as there are, at most as many as fit into `group`. Returns their number.
+fn read_group<R: Read>(blocks: &mut Blocks<R>, group: &mut [Vec<u8>]) -> Result<usize> {
+    for (index, block) in group.iter_mut().enumerate() {
+        if !blocks.next_block(block)? {
+            return Ok(index);
         }
     }
-    Ok(group)
+    Ok(group.len())
 }
 
 /// Joins the pieces in file order and checks whether the edges are grouped by graph.

@@ -75,7 +75,13 @@ pub(crate) struct Multiplying<'a, T, C> {
     factor: T,
     target: &'a mut [C],
     stride: usize,
+    /// The column of the diagonal in the first row. Entries to the right of the diagonal may be
+    /// left out.
+    diagonal: usize,
 }
+
+/// A diagonal that is right of all columns.
+const WHOLE: usize = usize::MAX / 2;
 
 /// Adds `factor · A B` to a matrix that is stored by row, with rows `stride` apart.
 ///
@@ -88,13 +94,28 @@ pub(crate) fn add_product<T: Real, C: Sum<T>>(
     a: Matrix<'_, T>,
     b: Matrix<'_, T>,
 ) {
+    add_lower_product(target, stride, factor, (a, b), WHOLE);
+}
+
+/// Like [`add_product`], for a stripe of rows of a symmetric matrix: `diagonal` is the column of
+/// the diagonal in the first row. Entries to its right are computed in part; they have no meaning.
+///
+/// # Panics
+/// If the sizes do not fit each other.
+pub(crate) fn add_lower_product<T: Real, C: Sum<T>>(
+    target: &mut [C],
+    stride: usize,
+    factor: T,
+    (a, b): (Matrix<'_, T>, Matrix<'_, T>),
+    diagonal: usize,
+) {
     let ((rows, depth), (inner, columns)) = (a.size, b.size);
     assert_eq!(depth, inner, "factors of different depths");
     if rows == 0 || depth == 0 || columns == 0 {
         return;
     }
     assert!(columns <= stride && (rows - 1) * stride + columns <= target.len(), "too small a target");
-    let mut task = Multiplying { a, b, factor, target, stride };
+    let mut task = Multiplying { a, b, factor, target, stride, diagonal };
     // SAFETY: the sizes were checked above, and views lie within their numbers.
     unsafe { C::multiply(Isa::in_use(), &mut task) }
 }
@@ -186,6 +207,7 @@ pub(super) unsafe fn multiply<V: Vector, S: Sink<V>, const ROWS: usize>(
     let edge = &mut edge[..ROWS * width];
     for top in (0..rows).step_by(BLOCK) {
         let end = rows.min(top + BLOCK);
+        let columns = columns.min(task.diagonal + end);
         for from in (0..depth).step_by(DEPTH) {
             let terms = from..depth.min(from + DEPTH);
             let depth = terms.len();
@@ -205,6 +227,10 @@ pub(super) unsafe fn multiply<V: Vector, S: Sink<V>, const ROWS: usize>(
                     let mut row = top;
                     while row < end {
                         let height = height::<ROWS>(end - row);
+                        if column >= task.diagonal + row + height {
+                            row += height;
+                            continue;
+                        }
                         let a = left.as_ptr().add((row - top) * depth);
                         let target = task.target.as_mut_ptr().add(row * stride + column);
                         let (to, step) = if whole == width {
@@ -357,7 +383,7 @@ mod tests {
 
     fn check_on<T: Real, C: Sum<T> + Into<f64> + PartialEq + std::fmt::Debug>(isa: Isa, accuracy: f64) {
         let add_product = |target: &mut [C], stride: usize, factor: T, a: Matrix<'_, T>, b: Matrix<'_, T>| {
-            let mut task = Multiplying { a, b, factor, target, stride };
+            let mut task = Multiplying { a, b, factor, target, stride, diagonal: WHOLE };
             // SAFETY: the sizes below fit, and the set is one of the processor's.
             unsafe { C::multiply(isa, &mut task) }
         };
@@ -417,6 +443,7 @@ mod tests {
                 factor: 1.0,
                 target: &mut target,
                 stride: columns,
+                diagonal: WHOLE,
             };
             // SAFETY: the sizes fit, and the set is one of the processor's.
             unsafe { f64::multiply(isa, &mut task) }

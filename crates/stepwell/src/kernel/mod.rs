@@ -48,7 +48,7 @@ pub(crate) use fold::{Fold, fold};
 pub(crate) use gate::{Gate, Gates, Waves};
 pub(crate) use isa::Isa;
 pub use isa::{instruction_set, instruction_sets, use_instruction_set};
-pub(crate) use matmul::{BLOCK, Matrix, Sum, add_product};
+pub(crate) use matmul::{BLOCK, Matrix, Sum, add_lower_product, add_product};
 pub(crate) use operator::{Operator, Rows};
 pub(crate) use order::by_colour;
 pub(crate) use pack::{Projection, Recurrent, stride};

@@ -10,7 +10,7 @@ use faer::{Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-use crate::kernel::{Matrix, add_product, leave_wide_registers};
+use crate::kernel::{Matrix, add_lower_product, add_product, leave_wide_registers};
 
 /// `M⁻¹ B`. Reads only the lower triangle of `M`. `None` if `M` is not positive
 /// definite.
@@ -73,7 +73,7 @@ pub(crate) fn root(matrix: Array2<f64>) -> Option<Array2<f64>> {
         below.par_chunks_mut(SOLVED * n).enumerate().for_each(|(index, rows)| {
             let (top, end) = (index * SOLVED, index * SOLVED + rows.len() / n);
             let (left, right) = (panel.part(top..end, 0..width), panel.part(0..end, 0..width));
-            add_product(&mut rows[first + width..], n, -1.0, left, right.transposed());
+            add_lower_product(&mut rows[first + width..], n, -1.0, (left, right.transposed()), top);
         });
     }
     (0..n).all(|i| entries[i * n..=i * n + i].iter().all(|x| x.is_finite())).then_some(root)

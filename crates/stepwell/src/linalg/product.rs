@@ -4,7 +4,7 @@
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-use crate::kernel::{Matrix, add_product};
+use crate::kernel::{Matrix, add_lower_product, add_product};
 
 /// Below this number of multiplications, waking other threads costs more than it saves.
 const WORTH_SHARING: usize = 1 << 19;
@@ -24,7 +24,7 @@ pub(crate) fn add_gram(rows: &[f64], width: usize, lower: &mut [f64]) {
     each_stripe(lower, width, count * width * width, |first, height, stripe| {
         let (left, right) =
             (rows.part(0..count, first..first + height), rows.part(0..count, 0..first + height));
-        add_product(stripe, width, 1.0, left.transposed(), right);
+        add_lower_product(stripe, width, 1.0, (left.transposed(), right), first);
     });
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn products(a: ArrayView2<'_, f64>) -> Array2<f64> {
         each_stripe(entries, rows, rows * rows * inner, |first, height, stripe| {
             let end = first + height;
             let (left, right) = (a.part(first..end, 0..inner), a.part(0..end, 0..inner).transposed());
-            add_product(stripe, rows, 1.0, left, right);
+            add_lower_product(stripe, rows, 1.0, (left, right), first);
         });
     });
     lower

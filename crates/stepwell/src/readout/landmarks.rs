@@ -297,6 +297,8 @@ impl Picked {
 
     /// Adds rows to the sample. Skips rows of weight 0.
     pub fn observe(&mut self, rows: Rows<'_>, sample: Sample<'_>) {
+        // Choose first, because copying vectors takes longer.
+        let mut chosen = BTreeMap::new();
         for (index, row) in rows.vectors.outer_iter().enumerate() {
             if sample.weights.is_some_and(|weights| weights.get(index) == Some(&0.0)) {
                 continue;
@@ -307,17 +309,25 @@ impl Picked {
             if self.limit.is_some_and(|limit| lot > limit) {
                 continue;
             }
-            let full = self.by_lot.len() >= self.most;
-            if full && self.by_lot.last_key_value().is_none_or(|(&worst, _)| lot >= worst) {
-                continue;
-            }
-            let own =
-                |colours: ColourRows<'_>| (colours.colours(index).to_vec(), colours.counts(index).to_vec());
-            self.by_lot.insert(lot, Candidate { vector: row.to_vec(), colours: rows.colours.map(own) });
-            if self.by_lot.len() > self.most {
-                self.by_lot.pop_last();
+            self.by_lot.remove(&lot);
+            chosen.insert(lot, index);
+            if self.by_lot.len() + chosen.len() > self.most {
+                if self.by_lot.last_key_value().map(|(lot, _)| lot)
+                    > chosen.last_key_value().map(|(lot, _)| lot)
+                {
+                    self.by_lot.pop_last();
+                } else {
+                    chosen.pop_last();
+                }
             }
         }
+        let copied = |(lot, index): (u64, usize)| {
+            let own =
+                |colours: ColourRows<'_>| (colours.colours(index).to_vec(), colours.counts(index).to_vec());
+            (lot, Candidate { vector: rows.vectors.row(index).to_vec(), colours: rows.colours.map(own) })
+        };
+        let chosen: Vec<(u64, usize)> = chosen.into_iter().collect();
+        self.by_lot.par_extend(chosen.into_par_iter().map(copied));
     }
 
     /// Adds a sample of other rows.

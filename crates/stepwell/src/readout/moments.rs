@@ -130,19 +130,22 @@ impl Moments {
         let at = |i: usize, j: usize| scatter[i.max(j) * width + i.min(j)];
         let mut xx = Array2::zeros((inputs, inputs));
         let entries = xx.as_slice_mut().expect("just made, row after row");
-        for i in 0..inputs {
-            entries[i * inputs..=i * inputs + i].copy_from_slice(&scatter[i * width..=i * width + i]);
-        }
-        // Mirror in small squares, which stay in the cache.
-        for top in (0..inputs).step_by(SQUARE) {
-            for left in (0..=top).step_by(SQUARE) {
-                for i in top..inputs.min(top + SQUARE) {
-                    for j in left..i.min(left + SQUARE) {
-                        entries[j * inputs + i] = entries[i * inputs + j];
+        let stripes = entries.par_chunks_mut((SQUARE * inputs).max(1)).enumerate();
+        stripes.for_each(|(index, stripe)| {
+            let top = index * SQUARE;
+            let height = stripe.len() / inputs;
+            for (row, i) in (0..height).zip(top..) {
+                stripe[row * inputs..][..=i].copy_from_slice(&scatter[i * width..=i * width + i]);
+            }
+            // Mirror in small squares, which stay in the cache.
+            for left in (top..inputs).step_by(SQUARE) {
+                for (row, i) in (0..height).zip(top..) {
+                    for j in left.max(i + 1)..inputs.min(left + SQUARE) {
+                        stripe[row * inputs + j] = scatter[j * width + i];
                     }
                 }
             }
-        }
+        });
         Scatter {
             rows: *rows,
             weight: *weight,
