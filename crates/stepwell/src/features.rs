@@ -39,9 +39,6 @@ use crate::error::{Error, Result, same_length};
 use crate::graph::{GraphBatch, GraphRef, SparseRows, VertexAttributes};
 use crate::memory;
 
-/// Below this number of graphs, sharing them among threads costs more than it saves.
-const GRAPHS_AT_ONCE: usize = 16;
-
 /// A column (or five) computed from a vertex's position in the graph.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -652,24 +649,16 @@ impl FeatureMap {
             graphs.push((graph, rows));
             rest = others;
         }
-        graphs.into_par_iter().with_min_len(GRAPHS_AT_ONCE).for_each(|(graph, rows)| {
-            let offset = batch.vertex_offsets()[graph.index()];
-            self.fill(graph, batch.vertex_attributes(), offset, order, (rows, width));
-        });
+        graphs.into_par_iter().for_each(|(graph, rows)| self.fill(rows, batch, graph, order));
         dense
     }
 
-    /// Fills the rows of one graph, whose first vertex has number `offset` in the batch.
-    fn fill(
-        &self,
-        graph: GraphRef<'_>,
-        attributes: Option<&VertexAttributes>,
-        offset: usize,
-        order: Option<&[usize]>,
-        (rows, width): (&mut [f64], usize),
-    ) {
+    /// Fills the rows of one graph of a batch.
+    fn fill(&self, rows: &mut [f64], batch: &GraphBatch, graph: GraphRef<'_>, order: Option<&[usize]>) {
         let first = self.first_dense();
-        match (attributes.filter(|_| self.attributes > first), order) {
+        let width = self.means.len() - first;
+        let offset = batch.vertex_offsets()[graph.index()];
+        match (batch.vertex_attributes().filter(|_| self.attributes > first), order) {
             (None, _) => {}
             (Some(VertexAttributes::Dense(all)), None) => {
                 put(rows, width, 0, all.rows(offset..offset + graph.num_vertices()), all.width);

@@ -312,9 +312,7 @@ impl Picked {
             self.by_lot.remove(&lot);
             chosen.insert(lot, index);
             if self.by_lot.len() + chosen.len() > self.most {
-                if self.by_lot.last_key_value().map(|(lot, _)| lot)
-                    > chosen.last_key_value().map(|(lot, _)| lot)
-                {
+                if self.by_lot.keys().next_back() > chosen.keys().next_back() {
                     self.by_lot.pop_last();
                 } else {
                     chosen.pop_last();
