@@ -176,11 +176,19 @@ struct Factors {
     unsigned high[2][PAIRS], low[2][PAIRS];
 };
 
-// Adds the product of a tile with 8 * COUNT columns of a matrix, from column 8 * FIRST on. The
-// matrix has the layout of `fragments.rs`.
+// The product of a tile with 8 * COUNT columns of a matrix, from column 8 * FIRST on. The matrix
+// has the layout of `fragments.rs`.
+//
+// Tensor cores round towards zero. The products of smaller parts, whose rounding does no harm, have
+// sums of their own, so that the large sums are rounded a third as often.
 template <int FIRST, int COUNT>
-__device__ __forceinline__ void add_product(float (&sums)[COUNT][4], const Factors &left, const uint4 *matrix,
-                                            unsigned lane) {
+__device__ __forceinline__ void product_of(float (&sums)[COUNT][4], const Factors &left, const uint4 *matrix,
+                                           unsigned lane) {
+    float rests[COUNT][4];
+#pragma unroll
+    for (int n = 0; n < COUNT; n++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) sums[n][i] = rests[n][i] = 0.0f;
     // Consecutive products are of different columns, so that none waits for the previous one.
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
@@ -198,9 +206,9 @@ __device__ __forceinline__ void add_product(float (&sums)[COUNT][4], const Facto
 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     if (some + i < COUNT) {
-                        if (part == 0) multiply(sums[some + i], low, right[i].x, right[i].y);
-                        if (part == 1) multiply(sums[some + i], high, right[i].z, right[i].w);
-                        if (part == 2) multiply(sums[some + i], high, right[i].x, right[i].y);
+                        if (part == 0) multiply(rests[some + i], low, right[i].x, right[i].y);
+                        if (part == 1) multiply(sums[some + i], high, right[i].x, right[i].y);
+                        if (part == 2) multiply(rests[some + i], high, right[i].z, right[i].w);
                     }
         }
     }
@@ -220,12 +228,16 @@ __device__ __forceinline__ void add_product(float (&sums)[COUNT][4], const Facto
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 if (some + i < COUNT) {
-                    if (part == 0) multiply(sums[some + i], low, right[i].x);
-                    if (part == 1) multiply(sums[some + i], high, right[i].y);
-                    if (part == 2) multiply(sums[some + i], high, right[i].x);
+                    if (part == 0) multiply(rests[some + i], low, right[i].x);
+                    if (part == 1) multiply(sums[some + i], high, right[i].x);
+                    if (part == 2) multiply(rests[some + i], high, right[i].y);
                 }
     }
 #endif
+#pragma unroll
+    for (int n = 0; n < COUNT; n++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) sums[n][i] += rests[n][i];
 }
 
 // The inputs and the target of an update of rows.
@@ -290,14 +302,8 @@ __device__ __forceinline__ void renew(float (&changes)[2], const float *const (&
     for (int n = 0; n < COUNT; n++)
 #pragma unroll
         for (int half = 0; half < 2; half++) drive[n][half] = *(const float2 *)(drives[half] + 8 * (FIRST + n));
-    // Tensor cores round towards zero. So large terms come last: the products of the larger parts,
-    // then the drive, which is added with rounding to nearest.
-    float sums[COUNT][4];
-#pragma unroll
-    for (int n = 0; n < COUNT; n++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) sums[n][i] = 0.0f;
-    if (!how.quiet) add_product<FIRST, COUNT>(sums, tile.left, how.matrix, lane);
+    float sums[COUNT][4] = {};
+    if (!how.quiet) product_of<FIRST, COUNT>(sums, tile.left, how.matrix, lane);
 #pragma unroll
     for (int n = 0; n < COUNT; n++)
 #pragma unroll
@@ -367,11 +373,7 @@ __device__ __forceinline__ void write_product(float *product, const Factors &lef
                                               const bool (&valid)[2], unsigned lane) {
     constexpr int COUNT = COUNT_FROM(FIRST, NT);
     float sums[COUNT][4];
-#pragma unroll
-    for (int n = 0; n < COUNT; n++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) sums[n][i] = 0.0f;
-    add_product<FIRST, COUNT>(sums, left, matrix, lane);
+    product_of<FIRST, COUNT>(sums, left, matrix, lane);
 #pragma unroll
     for (int n = 0; n < COUNT; n++)
 #pragma unroll

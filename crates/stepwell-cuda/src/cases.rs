@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow::Continue;
 
-use ndarray::Array2;
 use stepwell::config::{Aggregate, EdgeGate, InputPattern, ModelConfig, Pool, Precision, Recurrence, Solver};
 use stepwell::graph::{EdgeList, Graph, GraphBatch};
 use stepwell::model::Model;
@@ -169,9 +168,9 @@ pub struct Difference {
     /// The same difference between single and double precision on the processor: the effect of
     /// rounding on this model.
     pub rounding: f64,
-    /// The largest difference in the number of sweeps.
+    /// The largest difference in the number of sweeps of a run, if it converged on both or on neither.
     pub sweeps: u32,
-    /// Sweeps of the device divided by those of the processor.
+    /// All sweeps of these runs on the device, divided by those on the processor.
     pub ratio: f64,
     /// The number of runs that converged on only one of them.
     pub converged: usize,
@@ -191,15 +190,17 @@ pub fn compare(config: &ModelConfig, graphs: &GraphBatch, device: &Device) -> st
     let exact = ModelConfig { tol: 0.0, ..config.clone() };
     let double = ModelConfig { precision: Precision::F64, tol: 1e-12, ..config.clone() };
     let (single, double, there) = (embed(&exact, &here)?, embed(&double, &here)?, embed(&exact, device)?);
-    let pairs = || runs.0.iter().zip(&runs.1);
     let settled = |run: &Run| run.converged != Convergence::No;
-    let all = |runs: &Array2<Run>| runs.iter().map(|run| f64::from(run.sweeps)).sum::<f64>();
+    let (alike, apart): (Vec<_>, Vec<_>) =
+        runs.0.iter().zip(&runs.1).partition(|(a, b)| settled(a) == settled(b));
+    let sum = |sweeps: fn(&(&Run, &Run)) -> u32| alike.iter().map(sweeps).map(f64::from).sum::<f64>();
+    let (on_processor, on_device) = (sum(|pair| pair.0.sweeps), sum(|pair| pair.1.sweeps));
     Ok(Difference {
         states: difference(config, graphs, &single, &there),
         rounding: difference(config, graphs, &double, &single),
-        sweeps: pairs().map(|(a, b)| a.sweeps.abs_diff(b.sweeps)).max().unwrap_or(0),
-        ratio: all(&runs.1) / all(&runs.0).max(1.0),
-        converged: pairs().filter(|(a, b)| settled(a) != settled(b)).count(),
+        sweeps: alike.iter().map(|(a, b)| a.sweeps.abs_diff(b.sweeps)).max().unwrap_or(0),
+        ratio: if on_processor == on_device { 1.0 } else { on_device / on_processor.max(1.0) },
+        converged: apart.len(),
         same_again: embed(&exact, device)? == there,
     })
 }

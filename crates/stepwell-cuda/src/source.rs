@@ -75,9 +75,15 @@ impl Shape {
         if self.width <= 72 { 12 } else { 8 }
     }
 
-    /// The groups of eight columns that a warp computes at a time: as many as the registers allow.
-    fn at_once(&self) -> usize {
-        if self.width <= 104 { self.width / 8 } else { 8 }
+    /// The groups of eight columns that a warp computes at a time. Small groups leave registers for
+    /// loads from shared memory; loads from global memory take so long that a warp needs many at a time.
+    fn at_once(&self, part: Part) -> usize {
+        match (part, self.width) {
+            (Part::Large, 0..105) => self.width / 8,
+            (_, 0..73) => 4,
+            (_, 73..105) => 5,
+            _ => 8,
+        }
     }
 
     /// The source code.
@@ -87,7 +93,7 @@ impl Shape {
             ("HP", width),
             ("STRIDE", self.stride()),
             ("WARPS", self.warps()),
-            ("AT_ONCE", self.at_once()),
+            ("AT_ONCE", self.at_once(part)),
             ("AHEAD", (self.warps() < 12).into()),
             ("GATED", gated.into()),
             ("JACOBI", jacobi.into()),
