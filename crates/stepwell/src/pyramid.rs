@@ -41,6 +41,7 @@ use crate::graph::{GraphBatch, GraphRef, truncate};
 use crate::memory;
 use crate::pool::ndp::{Sparsify, sparsify};
 use crate::pool::{AssignmentRef, Assignments, Notes, Pool, Pooled, Pooling};
+use crate::reservoir::Progress;
 
 /// Maximum number of poolings on top of each other. It is enough for a pooling that
 /// halves to leave nothing, and for one that removes a few vertices each time.
@@ -129,6 +130,18 @@ pub fn coarsen(
     pool: impl Fn(GraphRef<'_>, usize) -> Result<Pooled> + Sync,
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<Pyramid> {
+    coarsen_by(batch, levels, &pool, &progress)
+}
+
+/// Pools one graph, after a number of earlier poolings.
+type PoolOne<'a> = dyn Fn(GraphRef<'_>, usize) -> Result<Pooled> + Sync + 'a;
+
+fn coarsen_by(
+    batch: &GraphBatch,
+    levels: usize,
+    pool: &PoolOne<'_>,
+    progress: Progress<'_>,
+) -> Result<Pyramid> {
     if levels > MOST_LEVELS {
         let (limit, found) = (MOST_LEVELS as u64, levels as u64);
         return Err(Error::TooLarge { what: "levels", limit, found });
@@ -189,6 +202,10 @@ impl Pooling {
         levels: usize,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Pyramid> {
+        self.coarsen_all(batch, levels, &progress)
+    }
+
+    fn coarsen_all(&self, batch: &GraphBatch, levels: usize, progress: Progress<'_>) -> Result<Pyramid> {
         // While a graph is pooled, report the count of the last one that was finished.
         let done = AtomicUsize::new(0);
         let report = |graphs: usize| {
@@ -197,7 +214,7 @@ impl Pooling {
         };
         let going = || progress(done.load(Ordering::Relaxed));
         let pool = |graph: GraphRef<'_>, level| self.pool_while(graph, level, &going);
-        let mut pyramid = coarsen(batch, levels, pool, report)?;
+        let mut pyramid = coarsen_by(batch, levels, &pool, &report)?;
         if self.method == Pool::Ndp && self.sparsify == Sparsify::Deferred {
             for level in &mut pyramid.levels {
                 let mut sparse = GraphBatch::default();
@@ -214,7 +231,7 @@ impl Pooling {
 fn pool_again_and_again(
     graph: GraphRef<'_>,
     levels: usize,
-    pool: &impl Fn(GraphRef<'_>, usize) -> Result<Pooled>,
+    pool: &dyn Fn(GraphRef<'_>, usize) -> Result<Pooled>,
 ) -> Result<Vec<Pooled>> {
     let mut steps: Vec<Pooled> = Vec::with_capacity(levels);
     for level in 0..levels {

@@ -19,6 +19,7 @@ use crate::config::{Choose, ClassWeight, Metric, ModelConfig, option};
 use crate::error::{Error, Result, same_length};
 use crate::features::StructuralFeature;
 use crate::graph::GraphBatch;
+use crate::pool::Going;
 use crate::pyramid::Pyramid;
 use crate::readout::{Readout, Sample};
 use crate::reservoir::Embedding;
@@ -285,6 +286,15 @@ pub fn choose_on(
     targets: &Encoded,
     going: impl Fn() -> ControlFlow<()> + Sync,
 ) -> Result<(ModelConfig, Vec<Choice>)> {
+    choose_while(config, graphs, targets, &going)
+}
+
+fn choose_while(
+    config: &ModelConfig,
+    graphs: &GraphBatch,
+    targets: &Encoded,
+    going: &Going<'_>,
+) -> Result<(ModelConfig, Vec<Choice>)> {
     let mut decided = ModelConfig { choose: Vec::new(), ..config.clone() };
     let metric = match targets.task() {
         Task::Regression { .. } => Metric::Rmse,
@@ -312,7 +322,7 @@ pub fn choose_on(
         None => Pyramid::default(),
     };
     let embed = |model: &Model| {
-        let prepared = model.prepare(graphs, &pyramid, &going)?;
+        let prepared = model.prepare(graphs, &pyramid, going)?;
         model.embed_prepared(&prepared, None, |_| going())
     };
     let explained = |config: &ModelConfig, embedding: &Embedding| {

@@ -42,7 +42,7 @@ use crate::error::{Error, Result, same_length};
 use crate::features::FeatureMap;
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
-use crate::reservoir::{self, Device, Embedding, Prepared, Run, Weights, Work};
+use crate::reservoir::{self, Device, Embedding, Prepared, Progress, Run, Weights, Work};
 
 /// A model without a readout: a configuration, the fitted feature map, and the random weights. It
 /// does not depend on targets. [`Saved`] is the file format of this and of a [`TrainedModel`].
@@ -194,6 +194,14 @@ impl Model {
         &self,
         graphs: &GraphBatch,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<(Embedding, Vec<(usize, Error)>)> {
+        self.embed_each(graphs, &progress)
+    }
+
+    fn embed_each(
+        &self,
+        graphs: &GraphBatch,
+        progress: Progress<'_>,
     ) -> Result<(Embedding, Vec<(usize, Error)>)> {
         let alone = |graph| self.embed(&graphs.select(&[graph]), |_| progress(0));
         let found: Vec<Result<Embedding>> = (0..graphs.len()).into_par_iter().map(alone).collect();

@@ -152,7 +152,7 @@ fn states_pooled_or_not(
     prepared: &Prepared,
     options: &ModelConfig,
     pool_last: bool,
-    progress: &(dyn Fn(usize) -> ControlFlow<()> + Sync),
+    progress: Progress<'_>,
 ) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
     check(weights, prepared, options)?;
     let watch = Watch::new(progress);
@@ -208,13 +208,13 @@ fn to_array<T>(rows: usize, columns: usize, values: Vec<T>) -> Array2<T> {
 
 /// Counts finished graphs and asks the caller whether to continue.
 struct Watch<'a> {
-    progress: &'a (dyn Fn(usize) -> ControlFlow<()> + Sync),
+    progress: Progress<'a>,
     done: AtomicUsize,
     cancelled: AtomicBool,
 }
 
 impl<'a> Watch<'a> {
-    fn new(progress: &'a (dyn Fn(usize) -> ControlFlow<()> + Sync)) -> Self {
+    fn new(progress: Progress<'a>) -> Self {
         Self { progress, done: AtomicUsize::new(0), cancelled: AtomicBool::new(false) }
     }
 

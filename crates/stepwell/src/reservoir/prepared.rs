@@ -17,6 +17,7 @@ use crate::kernel::by_colour;
 use crate::kernel::{Gate, Operator, Real, Waves};
 use crate::lift::Refiner;
 use crate::memory;
+use crate::pool::Going;
 use crate::pyramid::{Level, Pyramid};
 
 /// Minimum number of vertices of a part, except for the last one. Threads process one part at a
@@ -132,7 +133,16 @@ impl Prepared {
         options: &ModelConfig,
         going: impl Fn() -> ControlFlow<()> + Sync,
     ) -> Result<Self> {
-        let pyramid = pyramid.into();
+        Self::while_going(batch, inputs, pyramid.into(), options, &going)
+    }
+
+    fn while_going(
+        batch: &GraphBatch,
+        inputs: &Inputs,
+        pyramid: Cow<'_, Pyramid>,
+        options: &ModelConfig,
+        going: &Going<'_>,
+    ) -> Result<Self> {
         options.validate()?;
         pyramid.check(batch)?;
         let vertices = batch.num_vertices();
@@ -273,7 +283,7 @@ fn parts<T: Real>(
     inputs: &Inputs,
     mut pyramid: Cow<'_, Pyramid>,
     options: &ModelConfig,
-    going: impl Fn() -> ControlFlow<()> + Sync,
+    going: &Going<'_>,
 ) -> Result<Vec<Part<T>>> {
     let mut ranges = Vec::new();
     let (mut start, mut vertices) = (0, 0);
