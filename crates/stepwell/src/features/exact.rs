@@ -182,11 +182,15 @@ fn trimmed(mut limbs: Vec<u32>) -> Vec<u32> {
     limbs
 }
 
+/// The product. Sums of doubles end with many zero limbs, which it skips.
 fn product(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let zeros = |limbs: &[u32]| limbs.iter().take_while(|&&limb| limb == 0).count();
+    let (below_a, below_b) = (zeros(a), zeros(b));
     let mut result = vec![0u32; a.len() + b.len()];
-    for (i, &x) in a.iter().enumerate() {
+    for (i, &x) in a[below_a..].iter().enumerate() {
         let mut carry = 0;
-        for (limb, &y) in result[i..].iter_mut().zip(b.iter().chain([&0])) {
+        let limbs = &mut result[below_a + below_b + i..];
+        for (limb, &y) in limbs.iter_mut().zip(b[below_b..].iter().chain([&0])) {
             let full = u64::from(*limb) + u64::from(x) * u64::from(y) + carry;
             *limb = full as u32;
             carry = full >> 32;
