@@ -40,8 +40,7 @@ use crate::error::{Error, Result, out_of_range, same_length};
 use crate::graph::{GraphBatch, GraphRef, truncate};
 use crate::memory;
 use crate::pool::ndp::{Sparsify, sparsify};
-use crate::pool::{AssignmentRef, Assignments, Notes, Pool, Pooled, Pooling};
-use crate::reservoir::Progress;
+use crate::pool::{AssignmentRef, Assignments, Notes, Pool, Pooled, Pooling, Progress};
 
 /// Maximum number of poolings on top of each other. It is enough for a pooling that
 /// halves to leave nothing, and for one that removes a few vertices each time.

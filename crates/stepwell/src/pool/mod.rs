@@ -47,6 +47,9 @@ use crate::graph::{Graph, GraphRef};
 /// Returns whether to continue. Called from time to time while a graph is pooled.
 pub type Going<'a> = dyn Fn() -> ControlFlow<()> + Sync + 'a;
 
+/// Takes the number of finished graphs; returns whether to continue.
+pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
+
 /// Returns [`Error::Cancelled`] if `going` breaks.
 fn still(going: &Going<'_>) -> Result<()> {
     if going().is_break() { Err(Error::Cancelled) } else { Ok(()) }

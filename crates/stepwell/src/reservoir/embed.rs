@@ -12,7 +12,7 @@ use ndarray::{Array2, ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
 
 use super::aggregate::aggregate;
-use super::engine::{Device, Embedded, Progress, Work};
+use super::engine::{Device, Embedded, Work};
 use super::prepared::{Part, Parts, Prepared};
 use super::solver::{Buffers, Rule, Run, solve};
 use super::weights::{BlockWeights, Stack, Weights};
@@ -24,6 +24,7 @@ use crate::kernel::{
     Aligned, Drive, Equation, Gate, Gates, Isa, Projection, Real, Recurrent, Rows, project, stride,
 };
 use crate::memory;
+use crate::pool::Progress;
 
 /// The result of [`embed`].
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,6 @@
 //! returns vectors and [`Run`]s. It reads the graphs through their [pieces](Prepared::pieces).
 
 use std::fmt;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ndarray::Array2;
@@ -15,9 +14,7 @@ use super::solver::Run;
 use super::weights::Weights;
 use crate::config::ModelConfig;
 use crate::error::Result;
-
-/// Takes the number of finished graphs; returns whether to continue.
-pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
+use crate::pool::Progress;
 
 /// The graphs to embed, and the model to embed them with.
 #[derive(Clone, Copy, Debug)]

@@ -32,9 +32,10 @@ mod prepared;
 mod solver;
 mod weights;
 
+pub use crate::pool::Progress;
 pub(crate) use embed::states_read;
 pub use embed::{Embedding, embed, embed_on, level_read, states};
-pub use engine::{Device, Embedded, Engine, Progress, Work};
+pub use engine::{Device, Embedded, Engine, Work};
 pub use pieces::{Attributed, Carried, Driven, Matrix, Piece};
 pub use prepared::Prepared;
 pub use solver::{Convergence, Run};
