@@ -168,7 +168,8 @@ pub struct Difference {
     /// The same difference between single and double precision on the processor: the effect of
     /// rounding on this model.
     pub rounding: f64,
-    /// The largest difference in the number of sweeps of a run, if it converged on both or on neither.
+    /// The largest difference in the number of sweeps of a run, except for runs that converged on
+    /// the device alone: there, rounding kept the processor sweeping.
     pub sweeps: u32,
     /// All sweeps of these runs on the device, divided by those on the processor.
     pub ratio: f64,
@@ -191,16 +192,16 @@ pub fn compare(config: &ModelConfig, graphs: &GraphBatch, device: &Device) -> st
     let double = ModelConfig { precision: Precision::F64, tol: 1e-12, ..config.clone() };
     let (single, double, there) = (embed(&exact, &here)?, embed(&double, &here)?, embed(&exact, device)?);
     let settled = |run: &Run| run.converged != Convergence::No;
-    let (alike, apart): (Vec<_>, Vec<_>) =
-        runs.0.iter().zip(&runs.1).partition(|(a, b)| settled(a) == settled(b));
-    let sum = |sweeps: fn(&(&Run, &Run)) -> u32| alike.iter().map(sweeps).map(f64::from).sum::<f64>();
-    let (on_processor, on_device) = (sum(|pair| pair.0.sweeps), sum(|pair| pair.1.sweeps));
+    let pairs = || runs.0.iter().zip(&runs.1);
+    let compared = || pairs().filter(|(a, b)| settled(a) || !settled(b));
+    let on_processor: f64 = compared().map(|(a, _)| f64::from(a.sweeps)).sum();
+    let on_device: f64 = compared().map(|(_, b)| f64::from(b.sweeps)).sum();
     Ok(Difference {
         states: difference(config, graphs, &single, &there),
         rounding: difference(config, graphs, &double, &single),
-        sweeps: alike.iter().map(|(a, b)| a.sweeps.abs_diff(b.sweeps)).max().unwrap_or(0),
+        sweeps: compared().map(|(a, b)| a.sweeps.abs_diff(b.sweeps)).max().unwrap_or(0),
         ratio: if on_processor == on_device { 1.0 } else { on_device / on_processor.max(1.0) },
-        converged: apart.len(),
+        converged: pairs().filter(|(a, b)| settled(a) != settled(b)).count(),
         same_again: embed(&exact, device)? == there,
     })
 }
